@@ -1,0 +1,349 @@
+package value
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Var is a named cell. Its root is read and written atomically; a dynamic var may also be bound per thread.
+type Var struct {
+	Header
+	NS, Name string
+	root     atomic.Pointer[Value] // nil: unbound
+	meta     atomic.Pointer[Value] // a map; nil: none
+	Dynamic  atomic.Bool
+	Macro    atomic.Bool
+	Private  atomic.Bool
+	Sealed   bool // part of a shared core: never redefined
+	Pos      *Pos
+
+	mu        sync.Mutex
+	watches   Value // a map from key to function
+	validator Value
+}
+
+// NewVar makes an unbound var.
+func NewVar(ns, name string) *Var { return &Var{Header: Head(KindVar), NS: ns, Name: name} }
+
+// FullName is ns/name.
+func (v *Var) FullName() string { return joinName(v.NS, v.Name) }
+
+// Root gives the root value; false when unbound.
+func (v *Var) Root() (Value, bool) {
+	p := v.root.Load()
+	if p == nil {
+		return Nil, false
+	}
+	return *p, true
+}
+
+// SetRoot replaces the root value.
+func (v *Var) SetRoot(x Value) { v.root.Store(&x) }
+
+// Unbind removes the root value.
+func (v *Var) Unbind() { v.root.Store(nil) }
+
+// Get gives what the var stands for on t: its thread binding if it is dynamic and has one, else its root.
+func (v *Var) Get(t *Thread) Value {
+	if v.Dynamic.Load() && t.Binds != nil {
+		if b := t.Binds.find(v); b != nil {
+			return b.Get()
+		}
+	}
+	if p := v.root.Load(); p != nil {
+		return *p
+	}
+	panic(StateError("var: %s is unbound", v.FullName()))
+}
+
+// MetaMap gives the metadata map of the var, or nil.
+func (v *Var) MetaMap() Value {
+	if p := v.meta.Load(); p != nil {
+		return *p
+	}
+	return Nil
+}
+
+// SetMeta replaces the metadata of the var.
+func (v *Var) SetMeta(m Value) { v.meta.Store(&m) }
+
+// Box is the cell of one dynamic binding; threads that share the binding share the cell.
+type Box struct{ p atomic.Pointer[Value] }
+
+// NewBox makes a cell that holds v.
+func NewBox(v Value) *Box {
+	b := &Box{}
+	b.Set(v)
+	return b
+}
+
+// Get reads the cell.
+func (b *Box) Get() Value { return *b.p.Load() }
+
+// Set writes the cell.
+func (b *Box) Set(v Value) { b.p.Store(&v) }
+
+// Bindings are the dynamic bindings of a thread: one frame per binding form, each with all bindings in force, so that a
+// look-up is one step and leaving a form is one assignment.
+type Bindings struct {
+	boxes map[*Var]*Box // never written once made
+}
+
+func (b *Bindings) find(v *Var) *Box { return b.boxes[v] }
+
+// Box gives the cell of v's binding on t, or nil.
+func (t *Thread) Box(v *Var) *Box {
+	if t.Binds == nil {
+		return nil
+	}
+	return t.Binds.find(v)
+}
+
+// Bind puts new bindings in force on t; restore t.Binds to leave them.
+func (t *Thread) Bind(vars []*Var, vals []Value) {
+	t.Charge(64 * (len(vars) + 1))
+	var boxes map[*Var]*Box
+	if t.Binds != nil {
+		t.Charge(48 * len(t.Binds.boxes))
+		boxes = maps.Clone(t.Binds.boxes)
+	} else {
+		boxes = make(map[*Var]*Box, len(vars))
+	}
+	for i, v := range vars {
+		boxes[v] = NewBox(vals[i])
+	}
+	t.Binds = &Bindings{boxes}
+}
+
+// Bound lists the vars bound on t and their values.
+func (t *Thread) Bound() (vars []*Var, vals []Value) {
+	if t.Binds == nil {
+		return nil, nil
+	}
+	for v, b := range t.Binds.boxes {
+		vars, vals = append(vars, v), append(vals, b.Get())
+	}
+	return vars, vals
+}
+
+// Namespace maps names to vars. It may be read and written by any number of threads.
+type Namespace struct {
+	Header
+	Name string
+	meta atomic.Pointer[Value]
+
+	mu      sync.RWMutex
+	vars    map[string]*Var   // defined here
+	refers  map[string]*Var   // referred from elsewhere
+	aliases map[string]string // alias -> namespace name
+}
+
+// NewNamespace makes an empty namespace.
+func NewNamespace(name string) *Namespace {
+	return &Namespace{Header: Head(KindNamespace), Name: name, vars: map[string]*Var{}}
+}
+
+// Var gives the var defined here under name, or nil.
+func (n *Namespace) Var(name string) *Var {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.vars[name]
+}
+
+// Find gives the var that name means inside the namespace, defined or referred, or nil.
+func (n *Namespace) Find(name string) *Var {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if v := n.vars[name]; v != nil {
+		return v
+	}
+	return n.refers[name]
+}
+
+// Intern gives the var defined here under name, making an unbound one if there is none.
+func (n *Namespace) Intern(name string) *Var {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	v := n.vars[name]
+	if v == nil {
+		v = NewVar(n.Name, name)
+		n.vars[name] = v
+	}
+	return v
+}
+
+// Put defines v here under its name.
+func (n *Namespace) Put(v *Var) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.vars[v.Name] = v
+}
+
+// Unmap removes name, defined or referred.
+func (n *Namespace) Unmap(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.vars, name)
+	delete(n.refers, name)
+}
+
+// Refer makes name mean v inside the namespace.
+func (n *Namespace) Refer(name string, v *Var) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.refers == nil {
+		n.refers = map[string]*Var{}
+	}
+	n.refers[name] = v
+}
+
+// Alias makes alias/x mean x of namespace ns.
+func (n *Namespace) Alias(alias, ns string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.aliases == nil {
+		n.aliases = map[string]string{}
+	}
+	n.aliases[alias] = ns
+}
+
+// Unalias removes an alias.
+func (n *Namespace) Unalias(alias string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.aliases, alias)
+}
+
+// Aliased gives the namespace name behind an alias.
+func (n *Namespace) Aliased(alias string) (string, bool) {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	ns, ok := n.aliases[alias]
+	return ns, ok
+}
+
+// Aliases copies the aliases.
+func (n *Namespace) Aliases() map[string]string {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return maps.Clone(n.aliases)
+}
+
+// Vars copies what is defined here, sorted by name.
+func (n *Namespace) Vars() []*Var { return sorted(&n.mu, &n.vars) }
+
+// Refers copies what is referred here: name to var.
+func (n *Namespace) Refers() map[string]*Var {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return maps.Clone(n.refers)
+}
+
+func sorted(mu *sync.RWMutex, m *map[string]*Var) []*Var {
+	mu.RLock()
+	defer mu.RUnlock()
+	out := make([]*Var, 0, len(*m))
+	for _, k := range slices.Sorted(maps.Keys(*m)) {
+		out = append(out, (*m)[k])
+	}
+	return out
+}
+
+// Env is what code is evaluated in: its namespaces and what the language may reach. The orchestrator's owns everything;
+// an isolate's is a thin layer over a shared core.
+type Env struct {
+	Isolate bool // only the pure core, the grant and its own definitions exist
+	Core    *Namespace
+
+	mu     sync.RWMutex
+	spaces map[string]*Namespace // own namespaces by name
+	shared func(name string) *Namespace
+	gensym atomic.Int64
+
+	NSVar  *Var       // *ns*: dynamic; nil root in an isolate
+	OutVar *Var       // *out*
+	Home   *Namespace // where an evaluation starts
+
+	// Eval compiles and runs one form; the compiler sets it, so that values need not know it.
+	Eval func(t *Thread, form Value) Value
+	// Load loads the library of a name, found on the environment's paths; nil: there are none.
+	Load func(t *Thread, lib string) error
+	// State holds what libraries keep per environment, by name.
+	State sync.Map
+}
+
+// NewEnv makes an environment over a core. shared looks up namespaces that the environment reads but does not own; it
+// may be nil.
+func NewEnv(core *Namespace, shared func(string) *Namespace) *Env {
+	return &Env{Core: core, shared: shared, spaces: map[string]*Namespace{}}
+}
+
+// Namespace gives the namespace of a name, or nil. joker.core and clojure.core are one.
+func (e *Env) Namespace(name string) *Namespace {
+	if name == "clojure.core" || name == e.Core.Name {
+		return e.Core
+	}
+	e.mu.RLock()
+	n := e.spaces[name]
+	e.mu.RUnlock()
+	if n == nil && e.shared != nil {
+		n = e.shared(name)
+	}
+	return n
+}
+
+// Create gives the namespace of a name, making it if there is none.
+func (e *Env) Create(name string) *Namespace {
+	if n := e.Namespace(name); n != nil {
+		return n
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := e.spaces[name]
+	if n == nil {
+		n = NewNamespace(name)
+		e.spaces[name] = n
+	}
+	return n
+}
+
+// Add makes n one of the environment's own namespaces.
+func (e *Env) Add(n *Namespace) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.spaces[n.Name] = n
+}
+
+// Remove forgets a namespace.
+func (e *Env) Remove(name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.spaces, name)
+}
+
+// Namespaces copies the environment's own namespaces, sorted by name.
+func (e *Env) Namespaces() []*Namespace {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	out := make([]*Namespace, 0, len(e.spaces))
+	for _, k := range slices.Sorted(maps.Keys(e.spaces)) {
+		out = append(out, e.spaces[k])
+	}
+	return out
+}
+
+// Gensym gives the next number of the environment.
+func (e *Env) Gensym() int64 { return e.gensym.Add(1) }
+
+// NS is the namespace that t evaluates in.
+func (t *Thread) NS() *Namespace {
+	if t.Env.NSVar == nil {
+		return t.Env.Home
+	}
+	if v := t.Env.NSVar.Get(t); v.Kind() == KindNamespace {
+		return As[Namespace](v)
+	}
+	return t.Env.Home
+}

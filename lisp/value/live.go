@@ -1,0 +1,114 @@
+package value
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/reflection-dev/zeno/lisp/limit"
+)
+
+// liveMeter bounds what an evaluation keeps alive. It adds up what is built and, when that could have reached the limit,
+// marks what the environment's definitions and the thread's stack can still reach.
+type liveMeter struct {
+	mu    sync.Mutex
+	known int64 // alive at the last measurement
+	since int64 // built since
+}
+
+var epochs atomic.Uint32 // numbers the measurements, so that marks of one are not taken for another's
+
+func (l *liveMeter) add(t *Thread, n int64) {
+	if t.Limits.Bytes >= limit.Unlimited {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.since += n
+	if l.known+l.since <= t.Limits.Bytes {
+		return
+	}
+	m := &Marker{epoch: epochs.Add(1) << 8, max: t.Limits.Bytes}
+	m.roots(t)
+	l.known, l.since = m.total+t.pinned+n, 0
+	if l.known > t.Limits.Bytes {
+		t.trip(limit.Bytes, t.Limits.Bytes, l.known)
+	}
+}
+
+// Pin counts n bytes that a Go builder holds outside the Lisp stack, until Unpin.
+func (t *Thread) Pin(n int) { t.pinned += int64(n) }
+
+// Unpin undoes Pin.
+func (t *Thread) Unpin(n int) { t.pinned -= int64(n) }
+
+// Marker adds up what is reachable. Structure that is shared within one environment counts once.
+type Marker struct {
+	epoch      uint32
+	total, max int64
+	work       []Value
+}
+
+func (m *Marker) roots(t *Thread) {
+	for _, n := range t.Env.Namespaces() {
+		for _, v := range n.Vars() {
+			if x, ok := v.Root(); ok && !v.Sealed {
+				m.Value(x)
+			}
+			m.total += 128
+		}
+	}
+	for _, s := range t.segs {
+		m.Slots(s.stack[:s.sp])
+	}
+	m.Slots(t.stack[:t.sp])
+	if t.Binds != nil {
+		for _, b := range t.Binds.boxes {
+			m.Value(b.Get())
+		}
+	}
+	m.drain()
+}
+
+func (m *Marker) drain() {
+	for len(m.work) > 0 && m.total <= m.max {
+		v := m.work[len(m.work)-1]
+		m.work = m.work[:len(m.work)-1]
+		m.object(v)
+	}
+}
+
+// Value adds v to what is reachable.
+func (m *Marker) Value(v Value) {
+	if v.IsNil() || v.Kind() <= KindFloat || v.Kind() == KindChar {
+		return
+	}
+	h := v.header()
+	if h.flags.Load()&^0xff == m.epoch {
+		return
+	}
+	h.mark(m.epoch)
+	m.work = append(m.work, v)
+}
+
+func (h *Header) mark(epoch uint32) {
+	for {
+		old := h.flags.Load()
+		if h.flags.CompareAndSwap(old, old&0xff|epoch) {
+			return
+		}
+	}
+}
+
+// Slots adds each of vs.
+func (m *Marker) Slots(vs []Value) {
+	for _, v := range vs {
+		m.Value(v)
+	}
+}
+
+// Bytes adds n bytes.
+func (m *Marker) Bytes(n int) { m.total += int64(n) }
+
+// Seen tells whether a part with this mark was met before in this measurement, and marks it. Inner nodes of collections,
+// which have no Header, use it.
+func (m *Marker) Seen(mark *atomic.Uint32) bool { return mark.Swap(m.epoch) == m.epoch }

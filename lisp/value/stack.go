@@ -1,0 +1,106 @@
+package value
+
+// firstSegment is the size of a thread's first stack segment, in slots.
+const firstSegment = 256
+
+// Push reserves n slots, all nil, for a frame. They stay where they are until Pop.
+func (t *Thread) Push(n int) []Value {
+	sp := t.sp
+	end := sp + n
+	if end > len(t.stack) {
+		return t.grow(n)
+	}
+	f := t.stack[sp:end:end]
+	if end > t.high {
+		t.high = end
+	}
+	t.sp = end
+	return f
+}
+
+// Pop gives the n slots of the last Push back.
+func (t *Thread) Pop(n int) {
+	t.sp -= n
+	if t.sp == 0 && len(t.segs) > 0 {
+		t.shrink()
+	}
+}
+
+// grow starts a new segment: frames never move, so slices of them stay valid.
+func (t *Thread) grow(n int) []Value {
+	size := max(2*len(t.stack), n, firstSegment)
+	if size > 1<<15 {
+		size = max(1<<15, n)
+	}
+	if t.stack != nil {
+		t.segs = append(t.segs, segment{t.stack, t.sp})
+	}
+	t.Charge(size * 16)
+	t.stack = make([]Value, size)
+	t.sp = n
+	t.high = n
+	return t.stack[:n:n]
+}
+
+func (t *Thread) shrink() {
+	last := len(t.segs) - 1
+	s := t.segs[last]
+	t.segs = t.segs[:last]
+	t.stack, t.sp, t.high = s.stack, s.sp, s.sp
+}
+
+// Mark is a point to unwind to.
+type Mark struct {
+	depth, sp, segs, calls int
+	pinned                 int64
+	binds                  *Bindings
+	pos                    *Pos
+}
+
+// Mark remembers where the thread is, for Unwind after a recovered panic.
+func (t *Thread) Mark() Mark {
+	return Mark{t.depth, t.sp, len(t.segs), len(t.calls), t.pinned, t.Binds, t.Pos}
+}
+
+// Unwind takes the thread back to m.
+func (t *Thread) Unwind(m Mark) {
+	for len(t.segs) > m.segs {
+		t.shrink()
+	}
+	t.depth, t.sp, t.pinned, t.Binds, t.Pos = m.depth, m.sp, m.pinned, m.binds, m.pos
+	t.calls = t.calls[:m.calls]
+}
+
+// EnterCall opens a frame of n slots for a call of c: it charges the step and the depth, and notes the call for stack
+// traces. LeaveCall closes it. This is the hot path of every call.
+func (t *Thread) EnterCall(c *Code, n int) []Value {
+	t.fuel--
+	if t.fuel < 0 {
+		t.refuel(1)
+	}
+	t.depth += c.Cost
+	if t.depth > t.limit {
+		t.tooDeep()
+	}
+	t.calls = append(t.calls, Frame{c, t.Pos})
+	return t.Push(n)
+}
+
+// LeaveCall closes the frame of EnterCall.
+func (t *Thread) LeaveCall(c *Code, n int) {
+	t.depth -= c.Cost
+	t.calls = t.calls[:len(t.calls)-1]
+	t.Pop(n)
+}
+
+// Trace copies the Lisp stack, innermost first, at most max frames.
+func (t *Thread) Trace(max int) []Frame {
+	n := len(t.calls)
+	out := make([]Frame, 0, min(n, max)+1)
+	pos := t.Pos
+	for i := n - 1; i >= 0 && len(out) < max; i-- {
+		out = append(out, Frame{t.calls[i].Code, pos})
+		pos = t.calls[i].Pos
+	}
+	return append(out, Frame{nil, pos})
+}

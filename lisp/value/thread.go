@@ -1,0 +1,320 @@
+package value
+
+import (
+	"context"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/reflection-dev/zeno/lisp/limit"
+)
+
+// quantum is how many steps a thread takes from its Run at a time, and so how often it looks at the clock, the context
+// and the bytes.
+const quantum = 4096
+
+// grain is how many bytes a thread takes from its Run at a time.
+const grain = 64 << 10
+
+// Run is what the threads of one evaluation share: its budget, its context and its output.
+type Run struct {
+	Limits   limit.Limits
+	Context  context.Context
+	Out      io.Writer // where *out* goes unless rebound
+	Deadline time.Time // zero: none
+
+	steps   atomic.Int64 // left
+	alloc   atomic.Int64 // left
+	output  atomic.Int64 // left
+	calls   atomic.Int64 // left
+	threads atomic.Int64 // alive
+
+	live liveMeter
+
+	done  <-chan struct{}
+	ended atomic.Bool // the evaluation is over: its futures stop at their next safepoint
+
+	mu      sync.Mutex
+	workers sync.WaitGroup
+}
+
+// NewRun starts the budget of one evaluation.
+func NewRun(ctx context.Context, l limit.Limits) *Run {
+	r := &Run{Limits: l, Context: ctx, done: ctx.Done(), Out: io.Discard}
+	r.steps.Store(l.Steps)
+	r.alloc.Store(l.Alloc)
+	r.output.Store(l.Output)
+	r.calls.Store(l.Calls)
+	if l.Time < limit.Unlimited {
+		r.Deadline = time.Now().Add(l.Time)
+	}
+	return r
+}
+
+// Used tells what the evaluation has used so far. Threads still running may hold a quantum more.
+func (r *Run) Used() Usage {
+	return Usage{
+		Steps:  r.Limits.Steps - r.steps.Load(),
+		Alloc:  r.Limits.Alloc - r.alloc.Load(),
+		Output: r.Limits.Output - r.output.Load(),
+		Calls:  r.Limits.Calls - r.calls.Load(),
+	}
+}
+
+// Usage is what an evaluation used.
+type Usage struct{ Steps, Alloc, Output, Calls int64 }
+
+// End marks the evaluation as over; futures that still run stop at their next safepoint.
+func (r *Run) End() { r.ended.Store(true) }
+
+// Wait returns when every future of the evaluation has stopped.
+func (r *Run) Wait() { r.workers.Wait() }
+
+// Thread is one line of execution: a stack of slots, a depth, dynamic bindings, and its share of the budget.
+// It belongs to one goroutine.
+type Thread struct {
+	*Run
+	Env   *Env
+	Binds *Bindings // dynamic bindings, innermost first; immutable, so that a future may share them
+
+	fuel   int64 // steps left of the quantum
+	credit int64 // bytes left of the grain
+	depth  int   // frames in use, Go recursion included
+	limit  int   // depth allowed
+
+	stack []Value // the current segment
+	sp    int
+	high  int // clear up to here at the next safepoint
+	segs  []segment
+
+	calls []Frame // the shadow stack, for error reports
+	Pos   *Pos    // position of the call being made
+
+	pinned int64 // bytes held by running builders
+	unwind bool  // a limit is unwinding: no Lisp code may run
+}
+
+type segment struct {
+	stack []Value
+	sp    int
+}
+
+// Frame is one line of a Lisp stack trace: a function, and where it was called.
+type Frame struct {
+	Code *Code
+	Pos  *Pos
+}
+
+// NewThread makes a thread of r in env.
+func NewThread(r *Run, env *Env) *Thread {
+	return &Thread{Run: r, Env: env, limit: r.Limits.Depth}
+}
+
+// Fork makes a thread of the same evaluation with the same dynamic bindings, for a future.
+func (t *Thread) Fork() *Thread {
+	n := NewThread(t.Run, t.Env)
+	n.Binds = t.Binds
+	return n
+}
+
+// Flush gives what is left of the thread's quantum and grain back to its Run.
+func (t *Thread) Flush() {
+	if t.fuel > 0 {
+		t.Run.steps.Add(t.fuel)
+	}
+	if t.credit > 0 {
+		t.Run.alloc.Add(t.credit)
+	}
+	t.fuel, t.credit = 0, 0
+}
+
+// Step charges one step: a call, a loop turn, an item looked at.
+func (t *Thread) Step() {
+	t.fuel--
+	if t.fuel < 0 {
+		t.refuel(1)
+	}
+}
+
+// Steps charges n steps at once, before the work is done.
+func (t *Thread) Steps(n int) {
+	t.fuel -= int64(n)
+	if t.fuel < 0 {
+		t.refuel(int64(n))
+	}
+}
+
+// Charge charges n bytes, before they are allocated.
+func (t *Thread) Charge(n int) {
+	t.credit -= int64(n)
+	if t.credit < 0 {
+		t.recharge()
+	}
+}
+
+// refuel takes the steps that are owed and a quantum more, and is the safepoint.
+func (t *Thread) refuel(asked int64) {
+	owed := -t.fuel
+	left := t.Run.steps.Add(-(owed + quantum))
+	t.fuel = quantum
+	if left < -quantum {
+		t.fuel = 0
+		t.Run.steps.Store(0)
+		t.trip(limit.Steps, t.Limits.Steps, t.Limits.Steps+asked)
+	}
+	if left < 0 { // the last part of a quantum
+		t.Run.steps.Add(-left)
+		t.fuel += left
+	}
+	t.Safepoint()
+}
+
+// recharge takes the bytes that are owed and a grain more, and measures what is alive when enough has been built.
+func (t *Thread) recharge() {
+	owed := -t.credit
+	left := t.Run.alloc.Add(-(owed + grain))
+	t.credit = grain
+	if left < -grain {
+		t.credit = 0
+		t.Run.alloc.Store(0)
+		t.trip(limit.Alloc, t.Limits.Alloc, t.Limits.Alloc-left)
+	}
+	if left < 0 {
+		t.Run.alloc.Add(-left)
+		t.credit += left
+	}
+	t.Run.live.add(t, owed+grain)
+}
+
+// Safepoint ends the evaluation when its context, its deadline or its owner has.
+func (t *Thread) Safepoint() {
+	for i := t.sp; i < t.high && i < len(t.stack); i++ {
+		t.stack[i] = Value{}
+	}
+	t.high = t.sp
+	if t.done != nil {
+		select {
+		case <-t.done:
+			t.cancelled()
+		default:
+		}
+	}
+	if t.ended.Load() {
+		t.trip(limit.Cancel, 0, 0)
+	}
+	if !t.Deadline.IsZero() && time.Now().After(t.Deadline) {
+		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
+	}
+}
+
+// cancelled tells a deadline of the context from a cancellation.
+func (t *Thread) cancelled() {
+	if t.Context.Err() == context.DeadlineExceeded {
+		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
+	}
+	t.trip(limit.Cancel, 0, 0)
+}
+
+// Await waits for ch without holding up a cancellation. It is how a thread blocks. It tells false when d ran out first;
+// a negative d waits for ever.
+func (t *Thread) Await(ch <-chan struct{}, d time.Duration) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+	}
+	var timeout, deadline <-chan time.Time
+	if d >= 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	if !t.Deadline.IsZero() {
+		timer := time.NewTimer(time.Until(t.Deadline))
+		defer timer.Stop()
+		deadline = timer.C
+	}
+	select {
+	case <-ch:
+		return true
+	case <-timeout:
+		return false
+	case <-deadline:
+		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
+	case <-t.done:
+		t.cancelled()
+	}
+	return false
+}
+
+// Enter goes one level deeper into a recursion of Go code over data; Leave comes back. A panic in between needs no
+// Leave: whoever recovers restores the depth.
+func (t *Thread) Enter() { t.Deeper(1) }
+
+// Leave comes back from Enter.
+func (t *Thread) Leave() { t.depth-- }
+
+// Deeper goes n levels deeper: what a frame costs depends on how deeply its code nests.
+func (t *Thread) Deeper(n int) {
+	t.depth += n
+	if t.depth > t.limit {
+		t.tooDeep()
+	}
+}
+
+// Shallower comes back from Deeper.
+func (t *Thread) Shallower(n int) { t.depth -= n }
+
+// Depth is how deep the thread is.
+func (t *Thread) Depth() int { return t.depth }
+
+func (t *Thread) tooDeep() {
+	if t.Limits.Steps >= limit.Unlimited {
+		panic(Errorf("StackOverflowError", "stack: nested deeper than %d; use loop/recur, reduce or a flatter structure", t.limit))
+	}
+	t.trip(limit.Depth, int64(t.limit), int64(t.depth))
+}
+
+// Print charges n bytes of output.
+func (t *Thread) Print(n int) {
+	t.Steps(n >> 3)
+	if t.Run.output.Add(-int64(n)) < 0 {
+		t.Run.output.Store(0)
+		t.trip(limit.Output, t.Limits.Output, t.Limits.Output+int64(n))
+	}
+}
+
+// HostCall charges one call of a capability.
+func (t *Thread) HostCall() {
+	if t.Run.calls.Add(-1) < 0 {
+		t.Run.calls.Store(0)
+		t.trip(limit.Calls, t.Limits.Calls, t.Limits.Calls+1)
+	}
+}
+
+// Go runs f on a thread of its own, a fork of t, and counts it until it returns.
+func (t *Thread) Go(f func(*Thread)) {
+	if n := t.Run.threads.Add(1); n > int64(t.Limits.Threads) {
+		t.Run.threads.Add(-1)
+		t.trip(limit.Threads, int64(t.Limits.Threads), n)
+	}
+	n := t.Fork()
+	r := t.Run
+	r.workers.Add(1)
+	go func() {
+		defer r.workers.Done()
+		defer r.threads.Add(-1)
+		defer n.Flush()
+		f(n)
+	}()
+}
+
+// trip ends the evaluation: the panic passes every Lisp try.
+func (t *Thread) trip(k limit.Kind, lim, used int64) {
+	t.unwind = true
+	panic(&limit.Error{Kind: k, Limit: lim, Used: used})
+}
+
+// Unwinding tells whether a limit is ending the evaluation; no Lisp code may run then.
+func (t *Thread) Unwinding() bool { return t.unwind }
