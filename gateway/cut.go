@@ -10,6 +10,7 @@ import (
 // UTF-8 becomes U+FFFD and counts as one byte of s. Its work is bounded by
 // room, however long s is.
 func cut(s string, room int) (text string, left int) {
+	room = max(room, 0)
 	if len(s) <= room {
 		if utf8.ValidString(s) {
 			return s, 0

@@ -68,12 +68,14 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 
 	ctx, end := endOf(r.Context(), c.spawn)
 	defer end()
+	ctx = context.WithValue(ctx, callKey{}, c)
+	out := &writer{w: w, stall: cfg.WriteTimeout}
+	if quick(ctx, out, r, c, body) {
+		return
+	}
 	// There are no sessions; a header that names one means nothing.
 	r.Header.Del(server.HeaderKeySessionID)
-	c.spawn.mcp.Handle(&writer{w: w, stall: cfg.WriteTimeout}, &server.HTTPRequest{
-		Method: r.Method, URL: r.URL, Header: r.Header, Body: body,
-		Context: context.WithValue(ctx, callKey{}, c),
-	})
+	c.spawn.stream.Handle(out, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Body: body, Context: ctx})
 }
 
 // admit makes every check that needs no body. Where it admits, the request

@@ -34,7 +34,7 @@ const instructions = "One tool, eval: it runs Lisp code in an environment of you
 // mcp-go keys requests under way by session and request id, and without
 // sessions a notifications/cancelled of one spawn would reach another's
 // request of the same id.
-func (s *Server) newMCP() *server.StreamableHTTPServer {
+func (s *Server) newMCP() (*server.MCPServer, *server.StreamableHTTPServer) {
 	cfg := s.config()
 	hooks := &server.Hooks{}
 	// What is registered once is only the tool's name and handler; a client
@@ -46,8 +46,10 @@ func (s *Server) newMCP() *server.StreamableHTTPServer {
 	})
 	m := server.NewMCPServer(cfg.Name, cfg.Version,
 		server.WithToolCapabilities(false), server.WithInstructions(instructions), server.WithHooks(hooks))
-	m.AddTool(evalTool(Surface{}), s.handleEval)
-	return server.NewStreamableHTTPServer(m, server.WithStateLess(true), server.WithDisableStreaming(true),
+	// mcp-go reads the registered schema at every call of the stateless era, so
+	// what is registered has none.
+	m.AddTool(mcp.Tool{Name: toolName, RawInputSchema: []byte(`{"type":"object"}`)}, s.handleEval)
+	return m, server.NewStreamableHTTPServer(m, server.WithStateLess(true), server.WithDisableStreaming(true),
 		server.WithStreamableHTTPLogger(cfg.Log))
 }
 

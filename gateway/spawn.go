@@ -14,7 +14,8 @@ type spawn struct {
 	life   context.Context // ends when the spawn is revoked or the server stops
 	end    context.CancelCauseFunc
 	lane   lane
-	mcp    *server.StreamableHTTPServer
+	mcp    *server.MCPServer
+	stream *server.StreamableHTTPServer // mcp behind mcp-go's HTTP layer
 
 	inflight atomic.Int64
 	requests atomic.Int64
@@ -24,7 +25,9 @@ type spawn struct {
 
 func (s *Server) newSpawn(c Caller) *spawn {
 	life, end := context.WithCancelCause(context.Background())
-	return &spawn{caller: c, life: life, end: end, mcp: s.newMCP()}
+	sp := &spawn{caller: c, life: life, end: end}
+	sp.mcp, sp.stream = s.newMCP()
+	return sp
 }
 
 // seen counts one authenticated request.

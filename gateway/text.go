@@ -65,9 +65,11 @@ func section(b *strings.Builder, text string, room int, page string) {
 		b.WriteString(whole)
 		return
 	}
-	head, left := cut(text, max(room-noteRoom, 0))
-	b.WriteString(head)
-	fmt.Fprintf(b, "\n… %d of %d bytes left out; %s", left, len(text), page)
+	note := func(left int) string {
+		return fmt.Sprintf("\n… %d of %d bytes left out; %s", left, len(text), page)
+	}
+	head, left := cut(text, room-len(note(len(text))))
+	b.WriteString(head + note(left))
 }
 
 // renderError writes an error a model can act on: what, where, what to do, and
