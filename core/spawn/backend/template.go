@@ -1,0 +1,125 @@
+package backend
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Variables are the names a template may use besides the entry's own Vars.
+//
+//	prompt, system, model, role, spawn   of the request
+//	endpoint                             URL of the spawn's MCP endpoint
+//	base-url                             of the model server, empty for the CLI's own default
+//	session                              id of the session to resume, empty for a new one
+//	tools                                permitted built-in tools, separated by commas
+//	tool                                 the entry's ToolName
+//	home, work, session-dir              directories: private home, working directory, session files
+//	token, api-key                       secrets, in env values only
+func Variables() []string {
+	return []string{"prompt", "system", "model", "role", "spawn", "endpoint", "base-url", "session", "tools", "tool",
+		"home", "work", "session-dir", "token", "api-key"}
+}
+
+// secret tells whether a variable may stand in env values only.
+func secret(name string) bool { return name == "token" || name == "api-key" }
+
+// piece is a stretch of a template: literal text, or a variable's name.
+type piece struct {
+	text     string
+	variable bool
+}
+
+// parseTemplate splits a template. Errors say what is wrong without the place, which the caller knows.
+func parseTemplate(s string) ([]piece, error) {
+	var pieces []piece
+	var literal strings.Builder
+	flush := func() {
+		if literal.Len() > 0 {
+			pieces = append(pieces, piece{text: literal.String()})
+			literal.Reset()
+		}
+	}
+	for s != "" {
+		i := strings.IndexByte(s, '$')
+		if i < 0 {
+			literal.WriteString(s)
+			break
+		}
+		literal.WriteString(s[:i])
+		s = s[i+1:]
+		switch {
+		case strings.HasPrefix(s, "$"):
+			literal.WriteByte('$')
+			s = s[1:]
+		case strings.HasPrefix(s, "{"):
+			end := strings.IndexByte(s, '}')
+			if end < 0 {
+				return nil, fmt.Errorf("got ${ without }, want ${name}, or $$ for a dollar")
+			}
+			flush()
+			pieces = append(pieces, piece{text: s[1:end], variable: true})
+			s = s[end+1:]
+		default:
+			literal.WriteByte('$')
+		}
+	}
+	flush()
+	return pieces, nil
+}
+
+// emptyError reports a variable that has no value where one is needed.
+type emptyError struct{ name string }
+
+func (e *emptyError) Error() string {
+	return fmt.Sprintf("${%s} is empty; give the spawn a value for it", e.name)
+}
+
+// expand replaces the variables of a template that Validate has accepted.
+func expand(s string, vars map[string]string) (string, error) {
+	pieces, err := parseTemplate(s)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for _, p := range pieces {
+		if !p.variable {
+			out.WriteString(p.text)
+			continue
+		}
+		value := vars[p.text]
+		if value == "" {
+			return "", &emptyError{p.text}
+		}
+		out.WriteString(value)
+	}
+	return out.String(), nil
+}
+
+// checkTemplate reports a broken template, an unknown variable, or a secret where none may stand.
+func (b Backend) checkTemplate(s string, secrets bool) error {
+	pieces, err := parseTemplate(s)
+	if err != nil {
+		return err
+	}
+	for _, p := range pieces {
+		if !p.variable {
+			continue
+		}
+		if err := b.checkVariable(p.text); err != nil {
+			return err
+		}
+		if secret(p.text) && !secrets {
+			return fmt.Errorf("got the secret ${%s}, want it in env only: argv and files are readable by others", p.text)
+		}
+	}
+	return nil
+}
+
+// checkVariable reports a name that is neither built in nor among the entry's Vars.
+func (b Backend) checkVariable(name string) error {
+	if _, own := b.Vars[name]; own || slices.Contains(Variables(), name) {
+		return nil
+	}
+	return fmt.Errorf("got the unknown variable ${%s}, want one of %s, or an entry in vars", name, strings.Join(Variables(), " "))
+}
