@@ -171,16 +171,16 @@ func sendHuge(t *testing.T, addr, path, token string, size int, chunked bool) (s
 		path, token, length)
 	done := make(chan int)
 	go func() {
-		n, block := 0, strings.Repeat(" ", 64<<10)
+		const block = 64 << 10
+		n, data := 0, []byte(strings.Repeat(" ", block))
+		if chunked {
+			data = fmt.Appendf(nil, "%x\r\n%s\r\n", block, data)
+		}
 		for n < size {
-			data := block
-			if chunked {
-				data = fmt.Sprintf("%x\r\n%s\r\n", len(block), block)
-			}
-			if _, err := io.WriteString(conn, data); err != nil {
+			if _, err := conn.Write(data); err != nil {
 				break
 			}
-			n += len(block)
+			n += block
 		}
 		if chunked && n >= size {
 			_, _ = io.WriteString(conn, "0\r\n\r\n")
