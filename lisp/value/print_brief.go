@@ -1,0 +1,23 @@
+package value
+
+import (
+	"context"
+
+	"github.com/reflection-dev/zeno/lisp/limit"
+)
+
+// briefBytes is the longest text Brief gives.
+const briefBytes = 60
+
+// Brief shows v in at most 60 bytes, for error messages. It realises nothing, runs no Lisp code and charges nothing, so
+// that making an error cannot fail. t may be nil.
+func Brief(t *Thread, v Value) string {
+	var env *Env
+	if t != nil {
+		env = t.Env
+	}
+	free := NewThread(NewRun(context.Background(), limit.Trusted()), env)
+	p := Printer{Readably: true, Length: 16, Level: 4, MaxBytes: briefBytes + 1, safe: true}
+	p.Print(free, v)
+	return clip(string(p.Buf), briefBytes)
+}

@@ -1,0 +1,140 @@
+package value
+
+// coll prints a collection, one level deeper.
+func (p *Printer) coll(t *Thread, v Value) {
+	if p.Level >= 0 && p.level >= p.Level {
+		p.Text(t, "#")
+		return
+	}
+	t.Enter()
+	p.level++
+	switch k := v.Kind(); {
+	case k.IsSeq():
+		p.seq(t, v)
+	case k.IsVector():
+		p.items(t, "[", v, "]")
+	case k.IsSet():
+		p.items(t, "#{", v, "}")
+	default:
+		p.mapping(t, v)
+	}
+	p.level--
+	t.Leave()
+}
+
+// seq prints a list or seq. A safe printer shows only what is there without running anything.
+func (p *Printer) seq(t *Thread, v Value) {
+	if p.safe {
+		switch v.Kind() {
+		case KindLazySeq, KindGenSeq:
+			p.Text(t, "(…)")
+			return
+		case KindCons, KindChunkedCons:
+			p.Text(t, "(")
+			p.Print(t, First(t, v))
+			p.Text(t, " …)")
+			return
+		}
+	}
+	p.items(t, "(", v, ")")
+}
+
+func (p *Printer) items(t *Thread, open string, coll Value, closing string) {
+	p.Text(t, open)
+	n := 0
+	Each(t, coll, func(x Value) bool {
+		if n > 0 {
+			p.Text(t, " ")
+		}
+		if n == p.Length {
+			p.Text(t, "...")
+			return false
+		}
+		n++
+		p.Print(t, x)
+		return !p.full
+	})
+	p.Text(t, closing)
+}
+
+// mapping prints a map or a record.
+func (p *Printer) mapping(t *Thread, m Value) {
+	ns := ""
+	if m.Kind() == KindRecord {
+		p.Text(t, "#"+recordName(m))
+	} else if p.NamespaceMaps {
+		if ns = sharedNS(t, m); ns != "" {
+			p.Text(t, "#:"+ns)
+		}
+	}
+	p.Text(t, "{")
+	n := 0
+	EachKV(t, m, func(k, v Value) bool {
+		if n > 0 {
+			p.Text(t, ", ")
+		}
+		if n == p.Length {
+			p.Text(t, "...")
+			return false
+		}
+		n++
+		p.key(t, k, ns)
+		p.Text(t, " ")
+		p.Print(t, v)
+		return !p.full
+	})
+	p.Text(t, "}")
+}
+
+// key prints a key, without its namespace when the map shows that.
+func (p *Printer) key(t *Thread, k Value, ns string) {
+	if ns == "" {
+		p.Print(t, k)
+		return
+	}
+	if k.Kind() == KindKeyword {
+		p.Text(t, ":"+As[Keyword](k).Name)
+		return
+	}
+	p.Text(t, As[Symbol](k).Name)
+}
+
+// sharedNS gives the namespace that all keys of m have, or nothing.
+func sharedNS(t *Thread, m Value) string {
+	shared := ""
+	EachKV(t, m, func(k, _ Value) bool {
+		ns := ""
+		switch k.Kind() {
+		case KindKeyword:
+			ns = As[Keyword](k).NS
+		case KindSymbol:
+			ns = As[Symbol](k).NS
+		}
+		if ns == "" || shared != "" && ns != shared {
+			shared = ""
+			return false
+		}
+		shared = ns
+		return true
+	})
+	return shared
+}
+
+// meta prints the metadata of v, if it has any, as the reader takes it.
+func (p *Printer) meta(t *Thread, v Value) {
+	k := v.Kind()
+	if k != KindSymbol && !k.IsColl() {
+		return
+	}
+	m := Meta(v)
+	if m.IsNil() || Count(t, m) == 0 {
+		return
+	}
+	p.Text(t, "^")
+	if tag, ok := Get(t, m, Kw("tag")); ok && Count(t, m) == 1 {
+		p.Print(t, tag)
+	} else {
+		p.Print(t, m)
+	}
+	p.Text(t, " ")
+}

@@ -1,0 +1,124 @@
+package value
+
+import "fmt"
+
+// object prints what is neither a scalar nor a collection.
+func (p *Printer) object(t *Thread, v Value) {
+	switch v.Kind() {
+	case KindVar:
+		p.Text(t, "#'"+As[Var](v).FullName())
+	case KindFn:
+		p.unreadable(t, As[Fn](v).Code.Name)
+	case KindNamespace:
+		p.unreadable(t, "Namespace "+As[Namespace](v).Name)
+	case KindRegex:
+		p.Text(t, `#"`)
+		p.Text(t, regexSource(v))
+		p.Text(t, `"`)
+	case KindUUID:
+		p.Text(t, `#uuid "`+As[UUID](v).String()+`"`)
+	case KindInst:
+		p.Text(t, `#inst "`+As[Inst](v).String()+`"`)
+	case KindTaggedLiteral:
+		l := As[TaggedLiteral](v)
+		p.nested(t, "#", l.Tag, " ", l.Form)
+	case KindReaderConditional:
+		c := As[ReaderConditional](v)
+		if c.Splicing {
+			p.nested(t, "#?@", c.Form)
+		} else {
+			p.nested(t, "#?", c.Form)
+		}
+	case KindException:
+		p.exception(t, As[Exception](v))
+	case KindReduced:
+		p.nested(t, "#object[Reduced ", Unreduced(v), "]")
+	default:
+		p.unreadable(t, v.Kind().String())
+	}
+}
+
+// unreadable prints an object that has no reader form.
+func (p *Printer) unreadable(t *Thread, what string) {
+	p.Text(t, "#object[")
+	p.Text(t, what)
+	p.Text(t, "]")
+}
+
+// nested prints parts, strings as they are and values as values, one level deeper.
+func (p *Printer) nested(t *Thread, parts ...any) {
+	t.Enter()
+	for _, x := range parts {
+		switch x := x.(type) {
+		case string:
+			p.Text(t, x)
+		case Value:
+			p.Print(t, x)
+		}
+	}
+	t.Leave()
+}
+
+// cell prints a cell as #object[Atom {:status :ready, :val 1}]: a value that may hold itself.
+func (p *Printer) cell(t *Thread, name string, ready bool, val Value) {
+	status := ":pending"
+	if ready {
+		status = ":ready"
+	}
+	if p.Level >= 0 && p.level >= p.Level {
+		p.unreadable(t, name)
+		return
+	}
+	p.level++
+	p.nested(t, "#object["+name+" {:status "+status+", :val ", val, "}]")
+	p.level--
+}
+
+// exception prints an exception with its causes: the root cause first, then each from the outside in.
+func (p *Printer) exception(t *Thread, e *Exception) {
+	if p.Level >= 0 && p.level >= p.Level {
+		p.unreadable(t, e.Class)
+		return
+	}
+	p.level++
+	root := e
+	for n := 0; root.Cause.Kind() == KindException && n < maxCauses; n++ {
+		t.Step()
+		root = As[Exception](root.Cause)
+	}
+	p.nested(t, "#error {:cause ", root.Message)
+	if !root.Data.IsNil() {
+		p.nested(t, ", :data ", root.Data)
+	}
+	p.Text(t, ", :via [")
+	for n := 0; n < maxCauses; n++ {
+		p.nested(t, "{:type "+e.Class+", :message ", e.Message)
+		if !e.Data.IsNil() {
+			p.nested(t, ", :data ", e.Data)
+		}
+		p.Text(t, "}")
+		if e.Cause.Kind() != KindException || p.full {
+			break
+		}
+		t.Step()
+		p.Text(t, " ")
+		e = As[Exception](e.Cause)
+	}
+	p.Text(t, "]}")
+	p.level--
+}
+
+// maxCauses bounds the chain of causes that is shown.
+const maxCauses = 100
+
+// text is the exception as str shows it.
+func (e *Exception) text(t *Thread) string {
+	s := e.Class
+	if e.Message.Kind() == KindString {
+		s = fmt.Sprintf("%s: %s", s, e.Message.Text())
+	}
+	if e.Class == "ExceptionInfo" && !e.Data.IsNil() {
+		s += " " + PrStr(t, e.Data)
+	}
+	return s
+}

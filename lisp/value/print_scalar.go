@@ -1,0 +1,157 @@
+package value
+
+import (
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// scalar prints what has no parts.
+func (p *Printer) scalar(t *Thread, v Value) {
+	switch v.Kind() {
+	case KindNil:
+		p.Text(t, "nil")
+	case KindBool:
+		if v.Truthy() {
+			p.Text(t, "true")
+		} else {
+			p.Text(t, "false")
+		}
+	case KindChar:
+		p.char(t, v.Char())
+	case KindString:
+		p.string(t, v.Text())
+	case KindSymbol:
+		s := As[Symbol](v)
+		p.name(t, s.NS, s.Name)
+	case KindKeyword:
+		k := As[Keyword](v)
+		p.Text(t, ":")
+		p.name(t, k.NS, k.Name)
+	default:
+		p.number(t, v)
+	}
+}
+
+func (p *Printer) name(t *Thread, ns, name string) {
+	if ns != "" {
+		p.Text(t, ns)
+		p.Text(t, "/")
+	}
+	p.Text(t, name)
+}
+
+func (p *Printer) number(t *Thread, v Value) {
+	if v.IsFloat() {
+		switch f := v.Float(); {
+		case math.IsNaN(f):
+			p.Text(t, "##NaN")
+			return
+		case math.IsInf(f, 1):
+			p.Text(t, "##Inf")
+			return
+		case math.IsInf(f, -1):
+			p.Text(t, "##-Inf")
+			return
+		}
+	}
+	if p.safe && tooBig(v) {
+		p.Text(t, "a "+v.Kind().String())
+		return
+	}
+	p.Text(t, FormatNumber(t, v))
+}
+
+// plainNumber is the text of a number under str: without N and M, and as Java names the infinities.
+func plainNumber(t *Thread, v Value) string {
+	if v.IsFloat() {
+		switch f := v.Float(); {
+		case math.IsNaN(f):
+			return "NaN"
+		case math.IsInf(f, 1):
+			return "Infinity"
+		case math.IsInf(f, -1):
+			return "-Infinity"
+		}
+		return FormatNumber(t, v)
+	}
+	return strings.TrimRight(FormatNumber(t, v), "NM")
+}
+
+// char prints a character: under Readably with its backslash and by its name if it has one.
+func (p *Printer) char(t *Thread, c rune) {
+	if p.Readably {
+		p.Text(t, `\`)
+		if name := charName(c); name != "" {
+			p.Text(t, name)
+			return
+		}
+	}
+	p.Text(t, string(c))
+}
+
+// charName is the reader's name of a character that has one.
+func charName(c rune) string {
+	switch c {
+	case '\n':
+		return "newline"
+	case ' ':
+		return "space"
+	case '\t':
+		return "tab"
+	case '\r':
+		return "return"
+	case '\b':
+		return "backspace"
+	case '\f':
+		return "formfeed"
+	}
+	return ""
+}
+
+// string prints a string: under Readably in quotes, with the escapes of the reader.
+func (p *Printer) string(t *Thread, s string) {
+	if !p.Readably {
+		p.Text(t, s)
+		return
+	}
+	p.Text(t, `"`)
+	for s != "" && !p.full {
+		i := strings.IndexAny(s, "\"\\\n\t\r\f\b")
+		if i < 0 {
+			break
+		}
+		t.Step()
+		p.Text(t, s[:i])
+		p.Text(t, escapeOf(s[i]))
+		s = s[i+1:]
+	}
+	p.Text(t, s)
+	p.Text(t, `"`)
+}
+
+func escapeOf(c byte) string {
+	switch c {
+	case '"':
+		return `\"`
+	case '\\':
+		return `\\`
+	case '\n':
+		return `\n`
+	case '\t':
+		return `\t`
+	case '\r':
+		return `\r`
+	case '\f':
+		return `\f`
+	}
+	return `\b`
+}
+
+// clip shortens s to at most n bytes, an ellipsis included.
+func clip(s string, n int) string {
+	if len(s) <= n && utf8.ValidString(s) {
+		return s
+	}
+	return cut(strings.ToValidUTF8(s, "\uFFFD"), n-len("…")) + "…"
+}
