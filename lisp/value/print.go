@@ -135,8 +135,8 @@ func (p *Printer) Print(t *Thread, v Value) {
 	}
 }
 
-// String gives the text that str gives: that of a string or a character bare, of nil empty, of a collection as pr.
-func String(t *Thread, v Value) string {
+// ToString gives the text that str gives: that of a string or a character bare, of nil empty, of a collection as pr.
+func ToString(t *Thread, v Value) string {
 	switch v.Kind() {
 	case KindNil:
 		return ""
@@ -145,20 +145,18 @@ func String(t *Thread, v Value) string {
 	case KindChar:
 		return string(v.Char())
 	case KindFloat, KindBigInt, KindBigDec:
-		return plainNumber(t, v)
-	case KindException:
-		return As[Exception](v).text(t)
+		return NumberText(t, v)
 	}
 	p := NewPrinter(true)
 	p.bare(t, v)
 	return p.Take(t)
 }
 
-// AppendString appends what String gives.
+// AppendString appends what ToString gives.
 func (p *Printer) AppendString(t *Thread, v Value) {
 	switch v.Kind() {
-	case KindNil, KindString, KindChar, KindFloat, KindBigInt, KindBigDec, KindException:
-		p.Text(t, String(t, v))
+	case KindNil, KindString, KindChar, KindFloat, KindBigInt, KindBigDec:
+		p.Text(t, ToString(t, v))
 	default:
 		p.bare(t, v)
 	}
@@ -175,6 +173,8 @@ func (p *Printer) bare(t *Thread, v Value) {
 		p.Text(t, As[Namespace](v).Name)
 	case KindRegex:
 		p.Text(t, regexSource(v))
+	case KindException:
+		p.exceptionText(t, As[Exception](v))
 	default:
 		p.Print(t, v)
 	}

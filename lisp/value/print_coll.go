@@ -22,21 +22,62 @@ func (p *Printer) coll(t *Thread, v Value) {
 	t.Leave()
 }
 
-// seq prints a list or seq. A safe printer shows only what is there without running anything.
+// seq prints a list or seq.
 func (p *Printer) seq(t *Thread, v Value) {
 	if p.safe {
-		switch v.Kind() {
-		case KindLazySeq, KindGenSeq:
-			p.Text(t, "(…)")
-			return
-		case KindCons, KindChunkedCons:
-			p.Text(t, "(")
-			p.Print(t, First(t, v))
-			p.Text(t, " …)")
-			return
-		}
+		p.realized(t, v)
+		return
 	}
 	p.items(t, "(", v, ")")
+}
+
+// realized prints what is there of a seq without running anything; … stands for the rest.
+func (p *Printer) realized(t *Thread, v Value) {
+	p.Text(t, "(")
+	for n := 0; !v.IsNil() && !p.full; n++ {
+		if n > 0 && v.Kind() != KindEmptyList {
+			p.Text(t, " ")
+		}
+		chunk, rest, ok := peekSeq(t, v)
+		if !ok || n == p.Length {
+			p.Text(t, "…")
+			break
+		}
+		for i, x := range chunk {
+			if i > 0 {
+				p.Text(t, " ")
+			}
+			p.Print(t, x)
+		}
+		v = rest
+	}
+	p.Text(t, ")")
+}
+
+// peekSeq gives the first elements of a seq and what follows them, unless code would have to run for that.
+func peekSeq(t *Thread, v Value) (chunk []Value, rest Value, ok bool) {
+	switch v.Kind() {
+	case KindLazySeq:
+		l := As[LazySeq](v)
+		if l.state.Load() != lazyDone {
+			return nil, Nil, false
+		}
+		if l.val.IsNil() {
+			return nil, Nil, true
+		}
+		return peekSeq(t, l.val)
+	case KindCons:
+		c := As[ConsCell](v)
+		return []Value{c.first}, c.rest, true
+	case KindChunkedCons:
+		c := As[ChunkedCons](v)
+		return c.xs, c.rest, true
+	case KindGenSeq:
+		return nil, Nil, false
+	case KindEmptyList:
+		return nil, Nil, true
+	}
+	return []Value{First(t, v)}, Next(t, v), true
 }
 
 func (p *Printer) items(t *Thread, open string, coll Value, closing string) {

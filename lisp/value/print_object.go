@@ -1,7 +1,5 @@
 package value
 
-import "fmt"
-
 // object prints what is neither a scalar nor a collection.
 func (p *Printer) object(t *Thread, v Value) {
 	switch v.Kind() {
@@ -31,6 +29,8 @@ func (p *Printer) object(t *Thread, v Value) {
 		}
 	case KindException:
 		p.exception(t, As[Exception](v))
+	case KindDelay:
+		p.delay(t, As[Delay](v))
 	case KindReduced:
 		p.nested(t, "#object[Reduced ", Unreduced(v), "]")
 	default:
@@ -111,14 +111,14 @@ func (p *Printer) exception(t *Thread, e *Exception) {
 // maxCauses bounds the chain of causes that is shown.
 const maxCauses = 100
 
-// text is the exception as str shows it.
-func (e *Exception) text(t *Thread) string {
-	s := e.Class
+// exceptionText prints an exception as str shows it.
+func (p *Printer) exceptionText(t *Thread, e *Exception) {
+	p.Text(t, e.Class)
 	if e.Message.Kind() == KindString {
-		s = fmt.Sprintf("%s: %s", s, e.Message.Text())
+		p.Text(t, ": ")
+		p.Text(t, e.Message.Text())
 	}
 	if e.Class == "ExceptionInfo" && !e.Data.IsNil() {
-		s += " " + PrStr(t, e.Data)
+		p.nested(t, " ", e.Data)
 	}
-	return s
 }

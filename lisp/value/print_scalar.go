@@ -42,18 +42,9 @@ func (p *Printer) name(t *Thread, ns, name string) {
 }
 
 func (p *Printer) number(t *Thread, v Value) {
-	if v.IsFloat() {
-		switch f := v.Float(); {
-		case math.IsNaN(f):
-			p.Text(t, "##NaN")
-			return
-		case math.IsInf(f, 1):
-			p.Text(t, "##Inf")
-			return
-		case math.IsInf(f, -1):
-			p.Text(t, "##-Inf")
-			return
-		}
+	if v.IsFloat() && !finite(v.Float()) {
+		p.Text(t, symbolicText(v.Float()))
+		return
 	}
 	if p.safe && tooBig(v) {
 		p.Text(t, "a "+v.Kind().String())
@@ -62,20 +53,17 @@ func (p *Printer) number(t *Thread, v Value) {
 	p.Text(t, FormatNumber(t, v))
 }
 
-// plainNumber is the text of a number under str: without N and M, and as Java names the infinities.
-func plainNumber(t *Thread, v Value) string {
-	if v.IsFloat() {
-		switch f := v.Float(); {
-		case math.IsNaN(f):
-			return "NaN"
-		case math.IsInf(f, 1):
-			return "Infinity"
-		case math.IsInf(f, -1):
-			return "-Infinity"
-		}
-		return FormatNumber(t, v)
+func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+
+// symbolicText is how the reader takes a float that has no digits.
+func symbolicText(f float64) string {
+	switch {
+	case f > 0:
+		return "##Inf"
+	case f < 0:
+		return "##-Inf"
 	}
-	return strings.TrimRight(FormatNumber(t, v), "NM")
+	return "##NaN"
 }
 
 // char prints a character: under Readably with its backslash and by its name if it has one.
