@@ -79,4 +79,4 @@ func bigText(t *Thread, x *big.Int) string {
 }
 
 // digitsBound is how many decimal digits x has at most; it may be one too many.
-func digitsBound(x *big.Int) int { return int(float64(x.BitLen())*0.30103) + 1 }
+func digitsBound(x *big.Int) int { return int(float64(x.BitLen())*0.301029995663981195) + 1 }

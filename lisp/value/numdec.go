@@ -172,9 +172,8 @@ func decQuoContext(t *Thread, x, y *BigDec, mc mathContext) *BigDec {
 		q.Add(q, big.NewInt(int64(x.Unscaled.Sign()*y.Unscaled.Sign())))
 		s++
 	}
-	full := q
 	d := roundTo(t, q, s, mc)
-	if exact && new(big.Int).Set(full).Cmp(shift10(t, d.Unscaled, max(s-int64(d.Scale), 0))) == 0 {
+	if exact && q.Cmp(shift10(t, d.Unscaled, s-int64(d.Scale))) == 0 {
 		u, ds := decStrip(d.Unscaled, int64(d.Scale), scale)
 		return newDec(u, ds)
 	}
@@ -197,7 +196,10 @@ func decQuot(t *Thread, x, y *BigDec) *BigDec {
 // decStrip drops trailing zeros until the scale is lowest.
 func decStrip(u *big.Int, scale, lowest int64) (*big.Int, int64) {
 	if u.Sign() == 0 {
-		return u, max(min(scale, 0), lowest)
+		if lowest == math.MinInt32 {
+			return u, 0
+		}
+		return u, lowest
 	}
 	r := new(big.Int)
 	for step := int64(1 << 20); step > 0; step /= 2 {
@@ -219,7 +221,7 @@ func (d *BigDec) magnitude() int64 { return int64(digitsBound(d.Unscaled)) - int
 func decCmp(x, y *BigDec) int {
 	sx, sy := x.Unscaled.Sign(), y.Unscaled.Sign()
 	if sx != sy {
-		return sign(int64(sx - sy))
+		return signOf(int64(sx - sy))
 	}
 	if sx == 0 || x.Scale == y.Scale {
 		return x.Unscaled.Cmp(y.Unscaled)

@@ -150,9 +150,9 @@ func Mod(t *Thread, a, b Value) Value {
 func NumSign(t *Thread, who string, v Value) int {
 	switch v.Kind() {
 	case KindInt:
-		return sign(v.Int())
+		return signOf(v.Int())
 	case KindFloat:
-		return sign(v.Float())
+		return signOf(v.Float())
 	case KindBigInt:
 		return As[BigInt](v).X.Sign()
 	case KindRatio:
@@ -163,7 +163,7 @@ func NumSign(t *Thread, who string, v Value) int {
 	panic(TypeError(t, who, v, "a number"))
 }
 
-func sign[N int64 | float64](n N) int {
+func signOf[N int64 | float64](n N) int {
 	switch {
 	case n < 0:
 		return -1
