@@ -1,0 +1,195 @@
+// Package modelserver is the project's own scripted model: an HTTP server on loopback that speaks the dialects agent CLIs
+// use and takes its moves from marks in the prompt, so that a real CLI can be run from end to end without a model.
+//
+// A prompt such as "add up [[eval: (+ 1 2)]] [[eval: (* 3 4)]]" makes the server call the offered tool whose name ends in
+// "eval" once for each mark, and then say "RESULT: " and the last tool result. `[[call: NAME {"json":"args"}]]` calls a
+// tool by its exact name. The server keeps no state between requests: each request holds the whole conversation.
+//
+// The invariant: what the server answers depends on the request and the Config alone, never on earlier requests.
+//
+// Start reading at Server; a dialect is one file.
+package modelserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxBody bounds a request; the largest prompts of the tests are far below.
+const maxBody = 64 << 20
+
+// Config is how the server answers; it may be changed while it runs.
+type Config struct {
+	// Latency delays each answer.
+	Latency time.Duration
+	// Status, where not zero, refuses every request to a model with that code and an error in the dialect's form.
+	Status int
+	// Malformed breaks off each streamed answer in the middle of an event.
+	Malformed bool
+}
+
+// Request is what the server was asked, for assertions.
+type Request struct {
+	Path string
+	// Auth is the credential sent: Authorization, or x-api-key.
+	Auth         string
+	Body         string
+	Conversation Conversation
+	Move         Move
+}
+
+// Server is one scripted model. Its methods are safe for concurrent use.
+type Server struct {
+	// URL is the root, as Anthropic clients want it; clients of the OpenAI dialects add /v1.
+	URL string
+
+	http *httptest.Server
+	mu   sync.Mutex
+	conf Config
+	seen []Request
+}
+
+// New starts a server on a free loopback port; the caller closes it.
+func New(conf Config) *Server {
+	s := &Server{conf: conf}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/models", s.models)
+	mux.HandleFunc("HEAD /{$}", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("POST /v1/messages/count_tokens", s.countTokens)
+	for path, d := range map[string]dialect{
+		"/v1/messages":         anthropic{},
+		"/v1/chat/completions": chat{},
+		"/v1/responses":        responses{},
+	} {
+		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, d) })
+	}
+	s.http = httptest.NewServer(mux)
+	s.URL = s.http.URL
+	return s
+}
+
+// Close breaks off what still runs and waits for it.
+func (s *Server) Close() {
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// Set changes how the next requests are answered.
+func (s *Server) Set(conf Config) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conf = conf
+}
+
+// Requests returns what was asked of a model so far, oldest first.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.seen...)
+}
+
+func (s *Server) config() Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conf
+}
+
+func (s *Server) record(r Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = append(s.seen, r)
+}
+
+func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, object{"object": "list", "data": []object{
+		{"id": "scripted", "object": "model", "type": "model", "display_name": "scripted", "owned_by": "zeno"}}})
+}
+
+func (s *Server) countTokens(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, object{"input_tokens": usageIn})
+}
+
+// answer serves one request to a model in the given dialect.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		d.refuse(w, http.StatusRequestEntityTooLarge, err.Error())
+		return
+	}
+	talk, err := d.read(body)
+	if err != nil {
+		d.refuse(w, http.StatusBadRequest, fmt.Sprintf("body: %v", err))
+		return
+	}
+	conf, move := s.config(), next(talk)
+	s.record(Request{Path: r.URL.Path, Auth: credential(r), Body: string(body), Conversation: talk, Move: move})
+	select {
+	case <-time.After(conf.Latency):
+	case <-r.Context().Done():
+		return
+	}
+	switch {
+	case conf.Status != 0:
+		d.refuse(w, conf.Status, "scripted failure")
+	case !talk.Stream:
+		writeJSON(w, http.StatusOK, d.whole(talk, move))
+	default:
+		stream(w, d.events(talk, move), conf.Malformed)
+	}
+}
+
+func credential(r *http.Request) string {
+	if key := r.Header.Get("X-Api-Key"); key != "" {
+		return key
+	}
+	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+}
+
+// object is a JSON object written by hand.
+type object map[string]any
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// event is one server-sent event; a name may be absent, and raw data stands as it is.
+type event struct {
+	name string
+	data object
+	raw  string
+}
+
+// stream writes the events; broken cuts the last one short.
+func stream(w http.ResponseWriter, events []event, broken bool) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	for i, e := range events {
+		text := e.raw
+		if e.data != nil {
+			data, err := json.Marshal(e.data)
+			if err != nil {
+				return
+			}
+			text = string(data)
+		}
+		if broken && i == len(events)/2 {
+			fmt.Fprintf(w, "data: %s", text[:len(text)/2])
+			return
+		}
+		if e.name != "" {
+			fmt.Fprintf(w, "event: %s\n", e.name)
+		}
+		fmt.Fprintf(w, "data: %s\n\n", text)
+		if f, ok := w.(http.Flusher); ok {
+			f.Flush()
+		}
+	}
+}
