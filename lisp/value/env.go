@@ -17,7 +17,7 @@ type Var struct {
 	Macro    atomic.Bool
 	Private  atomic.Bool
 	Sealed   bool // part of a shared core: never redefined
-	Pos      *Pos
+	pos      atomic.Pointer[Pos]
 
 	mu        sync.Mutex
 	watches   Value // a map from key to function
@@ -68,6 +68,12 @@ func (v *Var) MetaMap() Value {
 
 // SetMeta replaces the metadata of the var.
 func (v *Var) SetMeta(m Value) { v.meta.Store(&m) }
+
+// Pos is where the var was defined, or nil.
+func (v *Var) Pos() *Pos { return v.pos.Load() }
+
+// SetPos notes where the var was defined.
+func (v *Var) SetPos(p *Pos) { v.pos.Store(p) }
 
 // Box is the cell of one dynamic binding; threads that share the binding share the cell.
 type Box struct{ p atomic.Pointer[Value] }
@@ -268,6 +274,12 @@ type Env struct {
 
 	// Eval compiles and runs one form; the compiler sets it, so that values need not know it.
 	Eval func(t *Thread, form Value) Value
+	// Macroexpand expands a form until it is no macro call, Macroexpand1 once.
+	Macroexpand, Macroexpand1 func(t *Thread, form Value) Value
+	// EvalText reads and evaluates every form of a source, and gives the value of the last.
+	EvalText func(t *Thread, src, file string) Value
+	// Life is the run of what outlives the evaluation that made it; nil in an isolate, where nothing does.
+	Life *Run
 	// Load loads the library of a name, found on the environment's paths; nil: there are none.
 	Load func(t *Thread, lib string) error
 	// State holds what libraries keep per environment, by name.

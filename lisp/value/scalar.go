@@ -71,12 +71,11 @@ func (s *Symbol) Pos() *Pos {
 
 // At gives the symbol a position.
 func (s *Symbol) At(p *Pos) *Symbol {
-	c := *s
-	c.meta = &MetaBox{Pos: p}
+	box := &MetaBox{Pos: p}
 	if s.meta != nil {
-		c.meta.M = s.meta.M
+		box.M = s.meta.M
 	}
-	return &c
+	return &Symbol{Header: Head(KindSymbol), NS: s.NS, Name: s.Name, hash: s.hash, meta: box}
 }
 
 // Same tells whether two symbols have the same name.

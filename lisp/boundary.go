@@ -1,0 +1,186 @@
+package lisp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// Capability is an orchestrator's function that an isolate may call.
+//
+// Data crosses by value: arguments are realised to plain data within the caller's limits before they cross, and so is
+// the result, charged to the caller. A function crosses only where AcceptsFns says so.
+type Capability struct {
+	Name       string
+	AcceptsFns bool
+	Timeout    time.Duration // of one call; 0: only the evaluation's
+	// Call runs the capability. ctx ends with the evaluation. The arguments are plain data.
+	Call func(ctx context.Context, args []value.Value) (value.Value, error)
+}
+
+// Capable makes the function that an isolate is granted for c.
+func Capable(c Capability) value.Value {
+	b := &value.Builtin{Name: c.Name}
+	b.N = func(t *value.Thread, args []value.Value) value.Value { return c.invoke(t, args) }
+	return value.Of(value.NewBuiltin(c.Name, b))
+}
+
+func (c Capability) invoke(t *value.Thread, args []value.Value) value.Value {
+	t.Safepoint()
+	plain := make([]value.Value, len(args))
+	for i, a := range args {
+		plain[i] = Plain(t, a, c.argument(i))
+	}
+	t.HostCall()
+	ctx := t.Context
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
+		defer cancel()
+	}
+	v, err := c.Call(ctx, plain)
+	t.Safepoint()
+	if err != nil {
+		panic(c.failure(t, ctx, err))
+	}
+	return Plain(t, v, Crossing{What: fmt.Sprintf("%s: its result", c.Name)})
+}
+
+func (c Capability) argument(i int) Crossing {
+	return Crossing{What: fmt.Sprintf("%s: argument %d", c.Name, i+1), Functions: c.AcceptsFns}
+}
+
+// failure is the error of a capability as its caller sees it: the message and the data, never the orchestrator's stack.
+func (c Capability) failure(t *value.Thread, ctx context.Context, err error) *value.Exception {
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil && t.Context.Err() == nil {
+		return value.Errorf("TimeoutException", "%s: got no answer within %s, want one; try again or ask for less", c.Name, c.Timeout)
+	}
+	var le *Error
+	if !errors.As(err, &le) {
+		return value.Errorf("Exception", "%s: %s", c.Name, err)
+	}
+	class := le.Class
+	if class == "" {
+		class = "Exception"
+	}
+	ex := value.Errorf(class, "%s", le.Message)
+	ex.Hint = le.Hint
+	if le.Value.Kind() == value.KindException {
+		if data := value.As[value.Exception](le.Value).Data; !data.IsNil() {
+			ex.Data = Plain(t, data, Crossing{What: fmt.Sprintf("%s: the data of its error", c.Name), Lossy: true})
+		}
+	}
+	return ex
+}
+
+// Crossing says what a value that leaves its environment may hold.
+type Crossing struct {
+	What      string // for errors: what crosses
+	Functions bool   // functions cross, wrapped: they run on their own side
+	Lossy     bool   // what is no data crosses as its printed form instead of failing
+}
+
+// Plain realises v to plain data: nil, booleans, numbers, characters, strings, symbols, keywords, and lists, vectors,
+// maps and sets of plain data. Seqs become lists, records maps, and metadata is dropped. Everything is charged to t, so an
+// endless seq ends in a limit of the side that made it.
+func Plain(t *value.Thread, v value.Value, c Crossing) value.Value {
+	t.Step()
+	switch k := v.Kind(); {
+	case k <= value.KindChar, k == value.KindKeyword, k == value.KindString, k == value.KindUUID, k == value.KindInst:
+		return v
+	case k == value.KindSymbol:
+		s := value.As[value.Symbol](v)
+		return value.Of(value.NewSymbol(s.NS, s.Name))
+	case value.IsPlain(v):
+		return v
+	}
+	t.Enter()
+	defer t.Leave()
+	return c.coll(t, v)
+}
+
+func (c Crossing) coll(t *value.Thread, v value.Value) value.Value {
+	switch k := v.Kind(); {
+	case k.IsVector():
+		return value.MarkPlain(value.NewVectorOwned(t, c.items(t, v)))
+	case k.IsSeq():
+		return value.MarkPlain(value.NewList(t, c.items(t, v)...))
+	case k == value.KindSortedMap || k == value.KindSortedSet:
+		return c.sorted(t, v)
+	case k.IsMap():
+		var kvs []value.Value
+		value.EachKV(t, v, func(k, x value.Value) bool {
+			t.Charge(32)
+			kvs = append(kvs, Plain(t, k, c), Plain(t, x, c))
+			return true
+		})
+		return value.MarkPlain(value.NewMap(t, kvs...))
+	case k.IsSet():
+		return value.MarkPlain(value.NewSet(t, c.items(t, v)...))
+	case k == value.KindFn && c.Functions:
+		return c.function(t, v)
+	}
+	if c.Lossy {
+		return value.Str(value.Brief(t, v))
+	}
+	panic(value.ArgError("%s: got %s (%s), want plain data", c.What, value.Brief(t, v), v.Kind()))
+}
+
+// sorted keeps the order of a sorted collection, which its comparator, being code, must not carry across.
+func (c Crossing) sorted(t *value.Thread, v value.Value) value.Value {
+	items := c.items(t, v)
+	if v.Kind() == value.KindSortedSet {
+		return value.MarkPlain(value.NewSet(t, items...))
+	}
+	var kvs []value.Value
+	for _, e := range items {
+		k, _ := value.Nth(t, e, 0)
+		x, _ := value.Nth(t, e, 1)
+		t.Charge(32)
+		kvs = append(kvs, k, x)
+	}
+	return value.MarkPlain(value.NewMap(t, kvs...))
+}
+
+func (c Crossing) items(t *value.Thread, v value.Value) []value.Value {
+	var out []value.Value
+	held := 0
+	value.Each(t, v, func(x value.Value) bool {
+		if len(out) == cap(out) {
+			grow := 16 * (cap(out) + 8)
+			t.Charge(grow)
+			t.Pin(grow)
+			held += grow
+		}
+		out = append(out, Plain(t, x, c))
+		return true
+	})
+	t.Unpin(held)
+	return out
+}
+
+// function wraps an isolate's function for the orchestrator: each call runs on a fork of the isolate's thread, charged
+// to the evaluation that made it, and fails once that has ended.
+func (c Crossing) function(t *value.Thread, f value.Value) value.Value {
+	b := &value.Builtin{Name: c.What}
+	b.N = func(caller *value.Thread, args []value.Value) value.Value {
+		n := t.Fork()
+		defer n.Flush()
+		v, err := boundary(n, nil, func() value.Value {
+			n.Safepoint()
+			in := make([]value.Value, len(args))
+			for i, a := range args {
+				in[i] = Plain(n, a, Crossing{What: "function: an argument"})
+			}
+			return Plain(n, n.Call(f, in...), Crossing{What: "function: its result"})
+		})
+		if err != nil {
+			panic(value.WrapError(fmt.Errorf("%s: the function failed: %w", c.What, err)))
+		}
+		return v
+	}
+	return value.Of(value.NewBuiltin("function", b))
+}

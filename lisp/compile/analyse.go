@@ -1,0 +1,223 @@
+package compile
+
+import (
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// ctx says where a form stands.
+type ctx int
+
+const (
+	ctxExpr   ctx = iota // its value is used, and more follows
+	ctxReturn            // its value is the value of the loop or function around it: recur may stand here
+)
+
+// analyser walks the forms of one top-level form.
+type analyser struct {
+	t      *value.Thread
+	fn     *fnScope
+	scope  *scope
+	target *loopTarget // where a recur in tail position goes; nil: nowhere
+}
+
+func newAnalyser(t *value.Thread) *analyser {
+	return &analyser{t: t, fn: &fnScope{}}
+}
+
+// analyse turns a form into a node.
+func (a *analyser) analyse(form value.Value, c ctx) node {
+	a.t.Step()
+	switch form.Kind() {
+	case value.KindSymbol:
+		return a.symbol(value.As[value.Symbol](form))
+	case value.KindList, value.KindCons, value.KindLazySeq, value.KindChunkedCons, value.KindArraySeq, value.KindVecSeq:
+		a.deeper()
+		n := a.list(form, c)
+		a.shallower()
+		return n
+	case value.KindVector, value.KindMapEntry, value.KindArrayMap, value.KindHashMap, value.KindHashSet:
+		a.deeper()
+		n := a.literal(form)
+		a.shallower()
+		return n
+	}
+	return &constNode{form}
+}
+
+func (a *analyser) deeper() {
+	a.t.Deeper(2)
+	a.fn.nesting++
+	a.fn.deepest = max(a.fn.deepest, a.fn.nesting)
+}
+
+func (a *analyser) shallower() {
+	a.t.Shallower(2)
+	a.fn.nesting--
+}
+
+func (a *analyser) symbol(sym *value.Symbol) node {
+	if l := a.lookup(sym); l != nil {
+		return &localNode{l: l}
+	}
+	v := resolveVar(a.t, sym)
+	if v == nil {
+		panic(a.unresolved(sym))
+	}
+	if v.Macro.Load() {
+		ex := value.Errorf("CompilerException", "macro: can't take the value of %s", v.FullName())
+		ex.Pos = sym.Pos()
+		panic(ex)
+	}
+	return refVar(v)
+}
+
+// refVar reads a var; what a sealed var holds is a constant.
+func refVar(v *value.Var) node {
+	if v.Sealed && !v.Dynamic.Load() {
+		if x, ok := v.Root(); ok {
+			return &constNode{x}
+		}
+	}
+	return &varNode{v}
+}
+
+// list analyses a call, a special form or a macro call.
+func (a *analyser) list(form value.Value, c ctx) node {
+	if p := value.PosOf(form); p != nil {
+		a.t.Pos = p
+	}
+	next, expanded := expand1(a.t, form, value.Nil, a)
+	if expanded {
+		return a.analyse(next, c)
+	}
+	s := value.Seq(a.t, form)
+	if s.IsNil() {
+		return &constNode{value.EmptyList}
+	}
+	head := value.First(a.t, s)
+	args := value.ToSlice(a.t, value.Next(a.t, s))
+	if head.Kind() == value.KindSymbol {
+		sym := value.As[value.Symbol](head)
+		if f := special(sym); f != nil && a.lookup(sym) == nil {
+			return f(a, form, args, c)
+		}
+	}
+	return a.call(form, head, args)
+}
+
+func (a *analyser) call(form, head value.Value, args []value.Value) node {
+	n := &callNode{pos: a.pos(form)}
+	saved := a.fn.next
+	n.temp = a.fn.slots(len(args) + 1)
+	n.fn = a.analyse(head, ctxExpr)
+	n.args = a.all(args)
+	a.fn.next = saved
+	return n
+}
+
+// pos is where form stands; a form made by a macro has the place of what it was made from.
+func (a *analyser) pos(form value.Value) *value.Pos {
+	if p := value.PosOf(form); p != nil {
+		return p
+	}
+	return a.t.Pos
+}
+
+func (a *analyser) all(forms []value.Value) []node {
+	out := make([]node, len(forms))
+	for i, f := range forms {
+		out[i] = a.analyse(f, ctxExpr)
+	}
+	return out
+}
+
+// body analyses forms of which the last one's value counts.
+func (a *analyser) body(forms []value.Value, c ctx) node {
+	switch len(forms) {
+	case 0:
+		return &constNode{value.Nil}
+	case 1:
+		return a.analyse(forms[0], c)
+	}
+	out := make([]node, len(forms))
+	for i, f := range forms {
+		if i == len(forms)-1 {
+			out[i] = a.analyse(f, c)
+		} else {
+			out[i] = a.analyse(f, ctxExpr)
+		}
+	}
+	return &doNode{out}
+}
+
+// literal analyses a vector, map or set; one whose parts are all constant is itself constant.
+func (a *analyser) literal(form value.Value) node {
+	var forms []value.Value
+	if form.Kind().IsMap() {
+		value.EachKV(a.t, form, func(k, v value.Value) bool {
+			forms = append(forms, k, v)
+			return true
+		})
+	} else {
+		forms = value.ToSlice(a.t, form)
+	}
+	saved := a.fn.next
+	temp := a.fn.slots(len(forms))
+	items := a.all(forms)
+	a.fn.next = saved
+	n := a.withMeta(literalNode(form.Kind(), items, temp), form)
+	if _, plain := n.(*metaNode); !plain && constant(items) {
+		return &constNode{a.fold(form, items)}
+	}
+	return n
+}
+
+func literalNode(k value.Kind, items []node, temp int) node {
+	switch {
+	case k.IsMap():
+		return &mapNode{items, temp}
+	case k.IsSet():
+		return &setLitNode{items, temp}
+	}
+	return &vectorNode{items, temp}
+}
+
+// withMeta adds the metadata that the reader put on a literal.
+func (a *analyser) withMeta(n node, form value.Value) node {
+	m := value.Meta(form)
+	if m.IsNil() {
+		return n
+	}
+	return &metaNode{n, a.analyse(m, ctxExpr)}
+}
+
+func constant(items []node) bool {
+	for _, n := range items {
+		if _, ok := n.(*constNode); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// fold builds a literal whose parts are constant.
+func (a *analyser) fold(form value.Value, items []node) value.Value {
+	xs := make([]value.Value, len(items))
+	for i, n := range items {
+		xs[i] = n.(*constNode).v
+	}
+	switch k := form.Kind(); {
+	case k.IsMap():
+		return value.NewMapLiteral(a.t, xs)
+	case k.IsSet():
+		return value.NewSetLiteral(a.t, xs)
+	}
+	return value.NewVector(a.t, xs)
+}
+
+// fail is an error in the form being analysed.
+func (a *analyser) fail(form value.Value, format string, args ...any) *value.Exception {
+	ex := value.Errorf("CompilerException", format, args...)
+	ex.Pos = a.pos(form)
+	return ex
+}

@@ -1,0 +1,190 @@
+package compile
+
+import (
+	"strings"
+
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// isSpecial tells whether sym is the special form name.
+func isSpecial(sym *value.Symbol, name string) bool { return sym.NS == "" && sym.Name == name }
+
+// expand1 expands form once if it is a call of a macro. local tells whether a name is a local, which no macro shadows.
+func expand1(t *value.Thread, form, env value.Value, a *analyser) (value.Value, bool) {
+	k := form.Kind()
+	if k != value.KindList && k != value.KindCons && k != value.KindLazySeq && k != value.KindChunkedCons {
+		return form, false
+	}
+	head := value.First(t, form)
+	if head.Kind() != value.KindSymbol {
+		return form, false
+	}
+	sym := value.As[value.Symbol](head)
+	if special(sym) != nil || a != nil && a.lookup(sym) != nil {
+		return form, false
+	}
+	v := resolveVar(t, sym)
+	if v == nil {
+		return form, false
+	}
+	if !v.Macro.Load() {
+		return form, false
+	}
+	t.Step()
+	if p := value.PosOf(form); p != nil {
+		t.Pos = p
+	}
+	args := value.ToSlice(t, value.Next(t, form))
+	if a != nil && env.IsNil() {
+		env = a.envMap()
+	}
+	all := append([]value.Value{form, env}, args...)
+	out := t.Call(v.Get(t), all...)
+	return positioned(out, form), true
+}
+
+// positioned gives an expansion the place of the form it came from, unless it has one.
+func positioned(out, form value.Value) value.Value {
+	if k := out.Kind(); k == value.KindList && value.PosOf(out) == nil {
+		if p := value.PosOf(form); p != nil {
+			return value.WithPos(out, p)
+		}
+	}
+	return out
+}
+
+func (a *analyser) envMap() value.Value {
+	var kvs []value.Value
+	for _, name := range a.localNames() {
+		kvs = append(kvs, value.Of(value.NewSymbol("", name)), value.True)
+	}
+	if kvs == nil {
+		return value.Nil
+	}
+	return value.NewMap(a.t, kvs...)
+}
+
+// resolveVar finds the var that sym means in t's namespace, or nil.
+func resolveVar(t *value.Thread, sym *value.Symbol) *value.Var {
+	ns := t.NS()
+	if sym.NS != "" {
+		n := namespaceOf(t, ns, sym.NS)
+		if n == nil {
+			return nil
+		}
+		if n == ns {
+			return n.Find(sym.Name)
+		}
+		return n.Var(sym.Name)
+	}
+	if v := ns.Find(sym.Name); v != nil {
+		return v
+	}
+	return t.Env.Core.Var(sym.Name)
+}
+
+func namespaceOf(t *value.Thread, ns *value.Namespace, name string) *value.Namespace {
+	if full, ok := ns.Aliased(name); ok {
+		name = full
+	}
+	return t.Env.Namespace(name)
+}
+
+// Resolve finds the var that sym means in t's namespace, or nil.
+func Resolve(t *value.Thread, sym *value.Symbol) *value.Var { return resolveVar(t, sym) }
+
+// unresolved says that sym means nothing, and what is near.
+func (a *analyser) unresolved(sym *value.Symbol) *value.Exception {
+	ex := value.Errorf("UnresolvedSymbolException", "symbol: unable to resolve %s", sym.FullName())
+	if near := nearest(a.t, sym, a.localNames()); near != "" {
+		ex.Hint = "did you mean " + near + "?"
+	}
+	ex.Pos = sym.Pos()
+	if ex.Pos == nil {
+		ex.Pos = a.t.Pos
+	}
+	return ex
+}
+
+// nearest names the closest known name, or "".
+func nearest(t *value.Thread, sym *value.Symbol, locals []string) string {
+	best, bestDist := "", min(3, len(sym.Name)/2+1)
+	try := func(shown, name string) {
+		if d := distance(sym.Name, name, bestDist); d < bestDist {
+			best, bestDist = shown, d
+		}
+	}
+	ns := t.NS()
+	if sym.NS != "" {
+		n := namespaceOf(t, ns, sym.NS)
+		if n == nil {
+			return ""
+		}
+		for _, v := range n.Vars() {
+			try(sym.NS+"/"+v.Name, v.Name)
+		}
+		return best
+	}
+	for _, l := range locals {
+		try(l, l)
+	}
+	for _, v := range ns.Vars() {
+		try(v.Name, v.Name)
+	}
+	for name := range ns.Refers() {
+		try(name, name)
+	}
+	for _, v := range t.Env.Core.Vars() {
+		if !strings.HasSuffix(v.Name, "*") {
+			try(v.Name, v.Name)
+		}
+	}
+	return best
+}
+
+// distance is the edit distance of a and b, or max when it is at least that.
+func distance(a, b string, max int) int {
+	if len(a)-len(b) >= max || len(b)-len(a) >= max || len(a) > 64 {
+		return max
+	}
+	prev := make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diag, least := prev[0], i
+		prev[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := diag
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			diag = prev[j]
+			prev[j] = min(cost, prev[j]+1, prev[j-1]+1)
+			least = min(least, prev[j])
+		}
+		if least >= max {
+			return max
+		}
+	}
+	return prev[len(b)]
+}
+
+// Qualify gives the full name that a symbol has in a syntax-quote: special forms stay, what resolves gets its
+// namespace, all else the current one.
+func Qualify(t *value.Thread, sym *value.Symbol) *value.Symbol {
+	ns := t.NS()
+	if sym.NS != "" {
+		if n := namespaceOf(t, ns, sym.NS); n != nil && n.Name != sym.NS {
+			return value.NewSymbol(n.Name, sym.Name)
+		}
+		return sym
+	}
+	if special(sym) != nil || value.KnownClass(sym.Name) {
+		return sym
+	}
+	if v := resolveVar(t, sym); v != nil {
+		return value.NewSymbol(v.NS, v.Name)
+	}
+	return value.NewSymbol(ns.Name, sym.Name)
+}

@@ -1,0 +1,98 @@
+package compile
+
+import "github.com/reflection-dev/zeno/lisp/value"
+
+// local is a name bound in a function: a slot of its frame.
+type local struct {
+	sym  *value.Symbol
+	slot int
+	fn   *fnScope
+	used bool
+}
+
+// scope is the locals in force at a point, innermost first.
+type scope struct {
+	local *local
+	up    *scope
+}
+
+// fnScope is one function arity being analysed: it hands out the slots of its frame and knows what it captures.
+type fnScope struct {
+	up       *fnScope
+	outer    *scope // locals in force where the function stands
+	captures []capture
+	next     int // next free slot
+	size     int // slots the frame needs
+	nesting  int
+	deepest  int // deepest nesting of expressions: each costs Go stack
+}
+
+// capture copies a local of the enclosing function into a slot of this one.
+type capture struct {
+	from *local
+	to   *local
+}
+
+func (f *fnScope) slot() int { return f.slots(1) }
+
+// slots reserves n slots in a row.
+func (f *fnScope) slots(n int) int {
+	s := f.next
+	f.next += n
+	f.size = max(f.size, f.next)
+	return s
+}
+
+// bind makes a new local and puts it in force.
+func (a *analyser) bind(sym *value.Symbol) *local {
+	l := &local{sym: sym, slot: a.fn.slot(), fn: a.fn}
+	a.scope = &scope{l, a.scope}
+	return l
+}
+
+// lookup finds what an unqualified symbol means as a local, capturing it from enclosing functions on the way.
+func (a *analyser) lookup(sym *value.Symbol) *local {
+	if sym.NS != "" {
+		return nil
+	}
+	return find(a.fn, a.scope, sym.Name)
+}
+
+func find(fn *fnScope, s *scope, name string) *local {
+	for ; s != nil; s = s.up {
+		if s.local.sym.Name == name {
+			s.local.used = true
+			return s.local
+		}
+	}
+	if fn.up == nil {
+		return nil
+	}
+	from := find(fn.up, fn.outer, name)
+	if from == nil {
+		return nil
+	}
+	for _, c := range fn.captures {
+		if c.from == from {
+			return c.to
+		}
+	}
+	to := &local{sym: from.sym, slot: -1, fn: fn}
+	fn.captures = append(fn.captures, capture{from, to})
+	return to
+}
+
+// localNames lists the locals in force, for &env and for hints.
+func (a *analyser) localNames() []string {
+	var out []string
+	fn, s := a.fn, a.scope
+	for {
+		for ; s != nil; s = s.up {
+			out = append(out, s.local.sym.Name)
+		}
+		if fn.up == nil {
+			return out
+		}
+		fn, s = fn.up, fn.outer
+	}
+}

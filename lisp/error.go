@@ -1,0 +1,153 @@
+package lisp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/reflection-dev/zeno/lisp/compile"
+	"github.com/reflection-dev/zeno/lisp/limit"
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// Error is how an evaluation fails, for Go: a Lisp exception, a limit or a defect of ours. errors.As finds the *LimitError
+// or the Go error behind it.
+type Error struct {
+	Kind    string // "read", "unresolved", "compile", "arity", "type", "value", "user", "limit/<kind>", "cancelled", "reentrant", "internal"
+	Class   string // of the Lisp exception; "" for others
+	Message string
+	Hint    string     // what to do about it; may be empty
+	Pos     *value.Pos // where; may be nil
+	Source  string     // the line at Pos, when the text is known
+	Data    string     // the map of an ex-info, printed; may be empty
+	Stack   []string   // innermost first: "ns/name (file:line:column)"
+	Cause   *Error     // may be nil
+
+	Value value.Value // the exception, for Lisp
+	err   error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Pos != nil {
+		fmt.Fprintf(&b, "%s: ", e.Pos)
+	}
+	b.WriteString(e.Message)
+	if e.Hint != "" {
+		b.WriteString("; " + e.Hint)
+	}
+	return b.String()
+}
+
+// Unwrap gives the limit or the Go error behind e.
+func (e *Error) Unwrap() error { return e.err }
+
+// Caret is the source line with a mark under the place, or "".
+func (e *Error) Caret() string {
+	if e.Pos == nil || e.Source == "" || e.Pos.Column < 1 {
+		return ""
+	}
+	pad := []rune(e.Source)
+	n := min(int(e.Pos.Column)-1, len(pad))
+	for i := range pad[:n] {
+		if pad[i] != '\t' {
+			pad[i] = ' '
+		}
+	}
+	return e.Source + "\n" + string(pad[:n]) + "^"
+}
+
+// kinds maps classes of exception to what a caller tells apart.
+var kinds = map[string]string{
+	"UnresolvedSymbolException": "unresolved", "CompilerException": "compile", "ParseError": "read",
+	"ArityException": "arity", "ClassCastException": "type", "NullPointerException": "type", "ExceptionInfo": "user",
+	"StackOverflowError": "depth", "InternalError": "internal",
+}
+
+// describe turns what a panic carried into an Error. It never panics itself.
+func describe(t *value.Thread, r any, sources map[string]string) *Error {
+	switch r := r.(type) {
+	case *value.Exception:
+		return describeException(t, r.At(t), sources, 0)
+	case *limit.Error:
+		return describeLimit(t, r, sources)
+	case *compile.Crash:
+		return &Error{Kind: "internal", Message: "evaluation: failed inside the language; this is a defect of zeno, the log has more",
+			err: &Crash{r.Reason, r.Stack}}
+	}
+	return &Error{Kind: "internal", Message: fmt.Sprintf("evaluation: failed inside the language: %v", r)}
+}
+
+// Crash is a Go panic inside the language: a defect to report. The stack is for the log, never for an agent.
+type Crash struct {
+	Reason any
+	Stack  []byte
+}
+
+func (c *Crash) Error() string { return fmt.Sprintf("panic: %v", c.Reason) }
+
+func describeLimit(t *value.Thread, l *limit.Error, sources map[string]string) *Error {
+	e := &Error{Kind: "limit/" + string(l.Kind), Message: l.Error(), err: l, Stack: stack(t.Trace(16)), Pos: t.Pos}
+	if l.Kind == limit.Cancel {
+		e.Kind, e.err = "cancelled", errors.Join(l, context.Canceled)
+	}
+	e.Source = sourceLine(sources, e.Pos)
+	return e
+}
+
+func describeException(t *value.Thread, ex *value.Exception, sources map[string]string, depth int) *Error {
+	e := &Error{Kind: kinds[ex.Class], Class: ex.Class, Message: ex.Error(), Hint: ex.Hint, Pos: ex.Pos,
+		Stack: stack(ex.Trace), Value: value.Of(ex), err: ex.Err}
+	if e.Kind == "" {
+		e.Kind = "value"
+	}
+	if !ex.Data.IsNil() {
+		e.Data = value.Brief(t, ex.Data)
+	}
+	if ex.Cause.Kind() == value.KindException && depth < 8 {
+		e.Cause = describeException(t, value.As[value.Exception](ex.Cause), sources, depth+1)
+	}
+	e.Source = sourceLine(sources, e.Pos)
+	return e
+}
+
+func stack(frames []value.Frame) []string {
+	var out []string
+	for _, f := range frames {
+		name := "top level"
+		if f.Code != nil {
+			name = f.Code.Name
+		}
+		if f.Pos != nil {
+			name += " (" + f.Pos.String() + ")"
+		}
+		if n := len(out); n > 0 && out[n-1] == name {
+			continue
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+func sourceLine(sources map[string]string, p *value.Pos) string {
+	if p == nil {
+		return ""
+	}
+	src, ok := sources[p.File]
+	if !ok {
+		return ""
+	}
+	for i := int32(1); i < p.Line; i++ {
+		j := strings.IndexByte(src, '\n')
+		if j < 0 {
+			return ""
+		}
+		src = src[j+1:]
+	}
+	line, _, _ := strings.Cut(src, "\n")
+	if len(line) > 400 {
+		return ""
+	}
+	return strings.TrimRight(line, "\r")
+}

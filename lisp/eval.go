@@ -1,0 +1,68 @@
+package lisp
+
+import (
+	"errors"
+	"io"
+
+	"github.com/reflection-dev/zeno/lisp/compile"
+	"github.com/reflection-dev/zeno/lisp/read"
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// readOptions reads programs for t's environment.
+func readOptions(t *value.Thread, rt *Runtime, file string, line, column int) read.Options {
+	return read.Options{
+		File: file, StartLine: line, StartColumn: column, Intern: rt.interns, CoreNS: CoreName,
+		CurrentNS: t.NS().Name,
+		AliasNS:   func(alias string) (string, bool) { return t.NS().Aliased(alias) },
+		Resolve:   func(sym *value.Symbol) *value.Symbol { return compile.Qualify(t, sym) },
+		Regex:     value.NewRegex,
+	}
+}
+
+// evalSource reads and evaluates every form of src, in order, and gives the value of the last.
+func evalSource(t *value.Thread, rt *Runtime, src, file string, line, column int) value.Value {
+	r := read.New(t, src, readOptions(t, rt, file, line, column))
+	v := value.Nil
+	for {
+		form, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return v
+		}
+		if err != nil {
+			panic(readException(err))
+		}
+		v = compile.Eval(t, form)
+		r.InNS(t.NS().Name)
+	}
+}
+
+func readException(err error) *value.Exception {
+	var re *read.Error
+	if errors.As(err, &re) {
+		return re.Exception()
+	}
+	return value.WrapError(err)
+}
+
+// boundary runs f on t and turns every panic into an Error. It is the only place where a limit or a crash stops.
+func boundary(t *value.Thread, sources map[string]string, f func() value.Value) (v value.Value, err error) {
+	m := t.Mark()
+	defer func() {
+		if r := recover(); r != nil {
+			err = describe(t, crash(r), sources)
+			v = value.Nil
+			t.Unwind(m)
+		}
+	}()
+	return f(), nil
+}
+
+// crash marks a Go panic that no Lisp try has met on its way.
+func crash(r any) any {
+	switch r.(type) {
+	case *value.Exception, *LimitError, *compile.Crash:
+		return r
+	}
+	return compile.NewCrash(r)
+}

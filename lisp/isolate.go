@@ -1,0 +1,165 @@
+package lisp
+
+import (
+	"context"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/reflection-dev/zeno/lisp/compile"
+	"github.com/reflection-dev/zeno/lisp/limit"
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// Isolate is an agent's environment: the pure core, what it is granted, and what it defines. Evaluations of one isolate
+// run one at a time; isolates run in parallel and know nothing of each other.
+type Isolate struct {
+	rt     *Runtime
+	env    *value.Env
+	limits Limits
+	busy   atomic.Bool
+}
+
+// NewIsolate makes an isolate under limits; zero fields take their defaults.
+func (r *Runtime) NewIsolate(l Limits) *Isolate {
+	i := &Isolate{rt: r, limits: l.OrDefault()}
+	i.env = value.NewEnv(r.core, r.library)
+	i.env.Isolate = true
+	i.env.OutVar = r.out
+	i.env.Home = i.env.Create("user")
+	i.env.Eval = compile.Eval
+	i.env.Macroexpand, i.env.Macroexpand1 = compile.Macroexpand, compile.Macroexpand1
+	i.env.EvalText = func(t *value.Thread, src, file string) value.Value { return evalSource(t, r, src, file, 1, 1) }
+	return i
+}
+
+// SetLimits changes the limits of the evaluations to come.
+func (i *Isolate) SetLimits(l Limits) { i.limits = l.OrDefault() }
+
+// Grant makes name mean f, as if the core had it; a name with a slash is found in a namespace of its own. What is not
+// granted does not resolve.
+func (i *Isolate) Grant(name string, f value.Value) {
+	ns, base := value.SplitName(name)
+	home := i.env.Home
+	if ns != "" {
+		home = i.env.Create(ns)
+	}
+	v := value.NewVar(grantNS(ns), base)
+	v.SetRoot(f)
+	v.Sealed = true
+	if ns != "" {
+		home.Put(v)
+		return
+	}
+	home.Refer(base, v)
+}
+
+func grantNS(ns string) string {
+	if ns == "" {
+		return "grant"
+	}
+	return ns
+}
+
+// Revoke takes name away; the next use of it does not resolve. Code compiled before fails where it calls it.
+func (i *Isolate) Revoke(name string) {
+	ns, base := value.SplitName(name)
+	if ns == "" {
+		i.env.Home.Unmap(base)
+		return
+	}
+	if n := i.env.Namespace(ns); n != nil {
+		n.Unmap(base)
+	}
+}
+
+// Defined lists what the isolate itself has defined.
+func (i *Isolate) Defined() []string {
+	var out []string
+	for _, v := range i.env.Home.Vars() {
+		out = append(out, v.Name)
+	}
+	return out
+}
+
+// Result is what an evaluation gave.
+type Result struct {
+	Value   string // the value of the last form, as the reader reads it
+	Out     string // what was printed
+	Err     *Error // nil: it succeeded
+	Used    Usage
+	Elapsed time.Duration
+}
+
+// Eval evaluates every form of code. It always returns, soon after ctx ends or a limit trips, and never panics. A call
+// while another evaluation of the isolate runs is refused.
+func (i *Isolate) Eval(ctx context.Context, code string) Result {
+	start := time.Now()
+	if !i.busy.CompareAndSwap(false, true) {
+		return Result{Err: &Error{Kind: "reentrant", Message: "eval: another evaluation of this spawn is running; wait for it"}}
+	}
+	defer i.busy.Store(false)
+	ctx, cancel := context.WithCancel(ctx)
+	out := &buffer{}
+	run := value.NewRun(ctx, i.limits)
+	run.Out = out
+	t := value.NewThread(run, i.env)
+	res := i.eval(t, code)
+	cancel()
+	run.End()
+	run.Wait()
+	t.Flush()
+	res.Out, res.Used, res.Elapsed = out.String(), run.Used(), time.Since(start)
+	return res
+}
+
+func (i *Isolate) eval(t *value.Thread, code string) (res Result) {
+	t.Bind([]*value.Var{i.rt.out}, []value.Value{value.Nil})
+	t.Pos = nil
+	_, err := boundary(t, map[string]string{evalFile: code}, func() value.Value {
+		v := evalSource(t, i.rt, code, evalFile, 1, 1)
+		res.Value = value.PrStr(t, v)
+		return v
+	})
+	if err != nil {
+		res.Err, _ = err.(*Error)
+		res.Value = ""
+		i.hint(t, res.Err)
+	}
+	return res
+}
+
+// evalFile is the name of the source of an agent's evaluation.
+const evalFile = "eval"
+
+// hint adds what an agent can do about an unresolved symbol.
+func (i *Isolate) hint(_ *value.Thread, e *Error) {
+	if e.Kind == "unresolved" && e.Hint == "" {
+		e.Hint = "it is neither in the core nor granted; see (tools)"
+	}
+}
+
+// buffer collects output; futures of an evaluation print to it too.
+type buffer struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.buf = append(b.buf, p...)
+	return len(p), nil
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return string(b.buf)
+}
+
+var _ io.Writer = (*buffer)(nil)
+
+// LimitsOf gives the limits of the isolate's evaluations.
+func (i *Isolate) LimitsOf() limit.Limits { return i.limits }

@@ -1,0 +1,122 @@
+// Package lisp is a Clojure dialect to embed: a language that a trusted program is written in, and that an untrusted one
+// may be handed.
+//
+// A Runtime holds what is shared: the sealed core. From it come two kinds of environment. An Env is a trusted program's:
+// it owns its copy of the core, may redefine it, and reaches whatever host namespaces it is given. An Isolate is an
+// agent's: the pure core, the capabilities it is granted and its own definitions, under limits that nothing can lift or
+// catch. What crosses between the two is plain data (boundary.go).
+//
+// The invariant: nothing an isolate does, whatever the code, reaches another environment or ends the process.
+//
+// Start with New, Runtime.NewEnv and Runtime.NewIsolate. The rooms behind this face are value (data and threads), read,
+// compile and corelib (the functions); DESIGN.md says why they are as they are.
+package lisp
+
+import (
+	"github.com/reflection-dev/zeno/lisp/compile"
+	"github.com/reflection-dev/zeno/lisp/corelib"
+	"github.com/reflection-dev/zeno/lisp/limit"
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// The types that users of the package meet, under one name.
+type (
+	Value      = value.Value
+	Thread     = value.Thread
+	Builtin    = value.Builtin
+	Limits     = limit.Limits
+	LimitError = limit.Error
+	Usage      = value.Usage
+)
+
+// CoreName is the namespace of the core; clojure.core names it too.
+const CoreName = "joker.core"
+
+// Runtime is what environments share: immutable once made, so any number of them may run at once. Two Runtimes never see
+// each other.
+type Runtime struct {
+	core    *value.Namespace            // the pure core, sealed
+	shared  map[string]*value.Namespace // pure libraries, sealed
+	host    []value.Builtin             // core functions that reach outside: for trusted environments
+	out     *value.Var                  // *out* of isolates: bound by with-out-str, named by nothing
+	interns *value.Interner
+}
+
+// New makes a runtime.
+func New() *Runtime {
+	r := &Runtime{core: value.NewNamespace(CoreName), shared: map[string]*value.Namespace{}, interns: &value.Interner{}}
+	for _, b := range corelib.Core() {
+		if b.Host {
+			r.host = append(r.host, b)
+			continue
+		}
+		seal(r.core, b)
+	}
+	for name, bs := range corelib.Namespaces() {
+		ns := value.NewNamespace(name)
+		for _, b := range bs {
+			if !b.Host {
+				seal(ns, b)
+			}
+		}
+		r.shared[name] = ns
+	}
+	r.out = value.NewVar(CoreName, "*out*")
+	r.out.Dynamic.Store(true)
+	r.out.SetRoot(value.Nil)
+	for _, d := range corelib.Dynamics() {
+		if !d.Host {
+			v := dynamic(r.core, d)
+			v.Sealed = true
+		}
+	}
+	return r
+}
+
+// seal defines b in ns for good.
+func seal(ns *value.Namespace, b value.Builtin) {
+	define(ns, b).Sealed = true
+}
+
+// define defines b in ns.
+func define(ns *value.Namespace, b value.Builtin) *value.Var {
+	v := ns.Intern(b.Name)
+	v.SetRoot(value.Of(value.NewBuiltin(v.FullName(), &b)))
+	v.Macro.Store(b.Macro)
+	v.Private.Store(b.Private)
+	return v
+}
+
+func dynamic(ns *value.Namespace, d corelib.Dynamic) *value.Var {
+	v := ns.Intern(d.Name)
+	v.Dynamic.Store(true)
+	v.SetRoot(d.Default)
+	return v
+}
+
+// library gives the shared namespace of a name: clojure.x and joker.x are one.
+func (r *Runtime) library(name string) *value.Namespace {
+	if n := r.shared[name]; n != nil {
+		return n
+	}
+	return r.shared[corelib.OtherName(name)]
+}
+
+// own copies a sealed namespace for an environment that may redefine what is in it. What the compiler knows by heart
+// stays sealed.
+func own(ns *value.Namespace) *value.Namespace {
+	c := value.NewNamespace(ns.Name)
+	for _, v := range ns.Vars() {
+		if compile.Intrinsic(v.Name) && ns.Name == CoreName {
+			c.Put(v)
+			continue
+		}
+		w := c.Intern(v.Name)
+		root, _ := v.Root()
+		w.SetRoot(root)
+		w.Macro.Store(v.Macro.Load())
+		w.Dynamic.Store(v.Dynamic.Load())
+		w.Private.Store(v.Private.Load())
+	}
+	return c
+}
