@@ -2,6 +2,8 @@
 
 package value
 
+import "reflect"
+
 // Value is one Lisp value in three words, without package unsafe: the form to check the other one against.
 type Value struct {
 	o Object
@@ -33,3 +35,11 @@ func (v Value) IsNil() bool { return v.o == nil }
 func (v Value) Truthy() bool { return v.o != nil && v.o != Object(&tagFalse) }
 
 func (v Value) header() *Header { return v.o.head() }
+
+// address tells objects apart that are equal only to themselves. Go moves no object of the heap.
+func (v Value) address() uint64 {
+	if v.o == nil {
+		return 0
+	}
+	return uint64(reflect.ValueOf(v.o).Pointer())
+}

@@ -41,3 +41,6 @@ func (v Value) IsNil() bool { return v.p == nil }
 func (v Value) Truthy() bool { return v.p != nil && v.p != unsafe.Pointer(&tagFalse) }
 
 func (v Value) header() *Header { return (*Header)(v.p) }
+
+// address tells objects apart that are equal only to themselves. Go moves no object of the heap.
+func (v Value) address() uint64 { return uint64(uintptr(v.p)) }

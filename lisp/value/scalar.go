@@ -8,8 +8,9 @@ import (
 
 // MetaBox is the metadata of an object, and where the reader saw it.
 type MetaBox struct {
-	M   Value // a map or nil
-	Pos *Pos
+	M    Value // a map or nil
+	Pos  *Pos
+	Bare bool // M was given after reading: (meta form) shows no :line and :column of its own
 }
 
 // String is a string. It counts and indexes by Unicode code point.

@@ -1,0 +1,225 @@
+package value
+
+// object adds the bytes of one object and marks its children.
+func (m *Marker) object(v Value) {
+	switch k := v.Kind(); {
+	case k.IsSeq():
+		m.seq(v, k)
+	case k == KindVector:
+		m.vector(As[Vector](v))
+	case k == KindMapEntry:
+		e := As[MapEntry](v)
+		m.Bytes(entryBytes)
+		m.Value(e.k)
+		m.Value(e.v)
+	case k.IsMap() || k.IsSet():
+		m.mapping(v, k)
+	case k == KindString:
+		m.Bytes(len(v.Text()) + 40)
+	case k >= KindTransientVector && k <= KindTransientSet:
+		m.transient(v, k)
+	default:
+		m.other(v, k)
+	}
+	if b := metaBox(v); b != nil {
+		m.Bytes(32)
+		m.Value(b.M)
+	}
+}
+
+func (m *Marker) seq(v Value, k Kind) {
+	m.Bytes(cellBytes)
+	switch k {
+	case KindList:
+		l := As[List](v)
+		m.Value(l.first)
+		m.Value(l.tail())
+	case KindCons:
+		c := As[ConsCell](v)
+		m.Value(c.first)
+		m.Value(c.rest)
+	case KindLazySeq:
+		m.lazy(As[LazySeq](v))
+	case KindChunkedCons:
+		c := As[ChunkedCons](v)
+		m.Bytes(len(c.xs) * valueBytes)
+		m.Slots(c.xs)
+		m.Value(c.rest)
+	case KindVecSeq:
+		m.Value(Of(As[VecSeq](v).v))
+	case KindArraySeq:
+		m.Bytes(len(As[ArraySeq](v).xs) * valueBytes)
+		m.Slots(As[ArraySeq](v).xs)
+	case KindStringSeq:
+		m.Bytes(len(As[StringSeq](v).s))
+	case KindGenSeq:
+		g := As[GenSeq](v)
+		m.Bytes(cellBytes)
+		m.Value(g.f)
+		m.Value(g.x)
+		if n := g.next.Load(); n != nil {
+			m.Value(Of(n))
+		}
+	case KindMapSeq:
+		s := As[MapSeq](v)
+		m.Bytes(len(s.xs)*valueBytes + s.more.bytes())
+		m.Slots(s.xs)
+		m.iter(s.more)
+	}
+}
+
+// iter marks what a walk of a map still has before it.
+func (m *Marker) iter(it *mapIter) {
+	m.Slots(it.first)
+	m.Slots(it.kvs)
+	for _, f := range it.path {
+		m.hnode(f.n)
+	}
+	for _, n := range it.tree {
+		m.tnode(n)
+	}
+}
+
+// lazy marks what a lazy seq holds: its thunk, or what came of it. One that a thread is computing is on that thread's
+// stack.
+func (m *Marker) lazy(l *LazySeq) {
+	m.Bytes(lazyBytes - cellBytes)
+	switch l.state.Load() {
+	case lazyDone:
+		m.Value(l.val)
+		return
+	case lazyStepped:
+		if l.state.CompareAndSwap(lazyStepped, lazyClaimed) {
+			v := l.val
+			l.release()
+			m.Value(v)
+		}
+		return
+	}
+	if fn := l.fn.Load(); fn != nil {
+		m.Value(Of(fn))
+	}
+	if g := l.run.Load(); g != nil {
+		m.Bytes(cellBytes + len(g.held)*valueBytes)
+		m.Slots(g.held)
+	}
+}
+
+func (m *Marker) vector(v *Vector) {
+	m.Bytes(vectorBytes)
+	n := v.Len() - tailOff(v.Len())
+	if !m.Seen(&v.tail.mark) {
+		m.Bytes(vtailBytes + len(v.tail.xs)*valueBytes)
+	}
+	m.Slots(v.tail.xs[:n])
+	m.vnode(v.root)
+}
+
+func (m *Marker) vnode(n *vnode) {
+	if n == nil || m.Seen(&n.mark) {
+		return
+	}
+	m.Bytes(vnodeBytes + cap(n.kids)*8 + len(n.leaf)*valueBytes)
+	m.Slots(n.leaf)
+	for _, kid := range n.kids {
+		m.vnode(kid)
+	}
+}
+
+func (m *Marker) hnode(n *hnode) {
+	if n == nil || m.Seen(&n.mark) {
+		return
+	}
+	m.Bytes(hnodeBytes + cap(n.kvs)*valueBytes + cap(n.kids)*8)
+	m.Slots(n.kvs)
+	for _, kid := range n.kids {
+		m.hnode(kid)
+	}
+}
+
+func (m *Marker) tnode(n *tnode) {
+	if n == nil || m.Seen(&n.mark) {
+		return
+	}
+	m.Bytes(tnodeBytes)
+	m.Value(n.k)
+	m.Value(n.v)
+	m.tnode(n.l)
+	m.tnode(n.r)
+}
+
+func (m *Marker) mapping(v Value, k Kind) {
+	m.Bytes(hashMapBytes)
+	switch k {
+	case KindArrayMap:
+		m.Bytes(len(As[ArrayMap](v).kvs) * valueBytes)
+		m.Slots(As[ArrayMap](v).kvs)
+	case KindHashMap:
+		m.hnode(As[HashMap](v).root)
+	case KindHashSet:
+		m.hnode(As[HashSet](v).root)
+	case KindSortedMap:
+		m.tnode(As[SortedMap](v).root)
+		m.Value(As[SortedMap](v).cmp)
+	case KindSortedSet:
+		m.tnode(As[SortedSet](v).root)
+		m.Value(As[SortedSet](v).cmp)
+	case KindRecord:
+		r := As[Record](v)
+		m.Bytes(recordBytes - hashMapBytes + len(r.vals)*valueBytes)
+		m.Slots(r.vals)
+		m.Value(r.ext)
+	}
+}
+
+// transient marks a transient, unless someone is writing to it: then its thread holds what it holds, and the next
+// measurement sees it.
+func (m *Marker) transient(v Value, k Kind) {
+	switch k {
+	case KindTransientVector:
+		x := As[TransientVector](v)
+		m.Bytes(cellBytes + 32*valueBytes)
+		if x.busy.CompareAndSwap(false, true) {
+			m.Slots(x.tail)
+			m.vnode(x.root)
+			x.release()
+		}
+	case KindTransientMap:
+		x := As[TransientMap](v)
+		m.Bytes(cellBytes)
+		if x.busy.CompareAndSwap(false, true) {
+			m.hnode(x.root)
+			x.release()
+		}
+	case KindTransientSet:
+		x := As[TransientSet](v)
+		m.Bytes(cellBytes)
+		if x.busy.CompareAndSwap(false, true) {
+			m.hnode(x.root)
+			x.release()
+		}
+	}
+}
+
+// other marks what is no collection.
+func (m *Marker) other(v Value, k Kind) {
+	m.Bytes(cellBytes)
+	switch k {
+	case KindFn:
+		caps := As[Fn](v).Caps
+		m.Bytes(len(caps) * valueBytes)
+		m.Slots(caps)
+	case KindReduced:
+		m.Value(As[Reduced](v).V)
+	case KindException:
+		e := As[Exception](v)
+		m.Bytes(cellBytes + len(e.Trace)*16)
+		m.Value(e.Message)
+		m.Value(e.Data)
+		m.Value(e.Cause)
+	case KindVar:
+		if x, ok := As[Var](v).Root(); ok && !As[Var](v).Sealed {
+			m.Value(x)
+		}
+	}
+}

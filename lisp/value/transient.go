@@ -1,0 +1,225 @@
+package value
+
+import "sync/atomic"
+
+// claim lets one thread at a time at a transient. It does not wait: two threads that change one transient are an error,
+// and so is a key whose comparison comes back to it.
+type claim struct{ busy atomic.Bool }
+
+func (c *claim) take() {
+	if !c.busy.CompareAndSwap(false, true) {
+		panic(StateError("transient: got used by two at once, want one thread at a time"))
+	}
+}
+
+func (c *claim) release() { c.busy.Store(false) }
+
+// edit is what the transients have in common.
+type edit struct {
+	claim
+	owner *owner // nil once persistent
+}
+
+func (e *edit) open(who string) {
+	e.take()
+	if e.owner == nil {
+		e.release()
+		panic(StateError("%s: got a transient after persistent!, want one in use", who))
+	}
+}
+
+// TransientMap is a hash map under construction.
+type TransientMap struct {
+	Header
+	edit
+	root  *hnode
+	count int
+	meta  *MetaBox
+}
+
+// TransientSet is a hash set under construction.
+type TransientSet struct {
+	Header
+	edit
+	root  *hnode
+	count int
+	meta  *MetaBox
+}
+
+// Transient gives a transient of a vector, map or set, in constant time; of a small map in that of a copy.
+func Transient(t *Thread, coll Value) Value {
+	t.Charge(2 * cellBytes)
+	switch coll.Kind() {
+	case KindVector, KindMapEntry:
+		return newTransientVector(t, vectorOf(coll))
+	case KindArrayMap, KindHashMap:
+		m := hashed(t, coll)
+		out := &TransientMap{Header: Head(KindTransientMap), root: m.root, count: m.count, meta: m.meta}
+		out.owner = new(owner)
+		return Of(out)
+	case KindHashSet:
+		s := As[HashSet](coll)
+		out := &TransientSet{Header: Head(KindTransientSet), root: s.root, count: s.count, meta: s.meta}
+		out.owner = new(owner)
+		return Of(out)
+	}
+	panic(TypeError(t, "transient", coll, "a vector, hash map or hash set"))
+}
+
+func hashed(t *Thread, m Value) *HashMap {
+	if m.Kind() == KindHashMap {
+		return As[HashMap](m)
+	}
+	return As[ArrayMap](m).grow(t)
+}
+
+// Persistent ends a transient and gives what was built.
+func Persistent(t *Thread, tr Value) Value {
+	switch tr.Kind() {
+	case KindTransientVector:
+		return As[TransientVector](tr).persistent(t)
+	case KindTransientMap:
+		m := As[TransientMap](tr)
+		t.Charge(hashMapBytes)
+		m.open("persistent!")
+		defer m.release()
+		m.owner = nil
+		return Of(&HashMap{Header: Head(KindHashMap), meta: m.meta, root: m.root, count: m.count})
+	case KindTransientSet:
+		s := As[TransientSet](tr)
+		t.Charge(hashMapBytes)
+		s.open("persistent!")
+		defer s.release()
+		s.owner = nil
+		return Of(&HashSet{Header: Head(KindHashSet), meta: s.meta, root: s.root, count: s.count})
+	}
+	panic(TypeError(t, "persistent!", tr, "a transient"))
+}
+
+func (m *TransientMap) assoc(t *Thread, who string, k, v Value) {
+	m.open(who)
+	defer m.release()
+	e := hashEdit{t: t, o: m.owner}
+	m.root = e.put(m.root, k, v)
+	if e.grew {
+		m.count++
+	}
+}
+
+func (m *TransientMap) dissoc(t *Thread, k Value) {
+	m.open("dissoc!")
+	defer m.release()
+	e := hashEdit{t: t, o: m.owner, h: Hash(t, k), k: k}
+	m.root = e.dissoc(m.root, 0)
+	if e.shrank {
+		m.count--
+	}
+}
+
+func (m *TransientMap) get(t *Thread, k Value) (Value, bool) {
+	m.open("get")
+	defer m.release()
+	_, v, ok := m.root.find(t, Hash(t, k), k)
+	return v, ok
+}
+
+func (s *TransientSet) conj(t *Thread, x Value) {
+	s.open("conj!")
+	defer s.release()
+	e := hashEdit{t: t, o: s.owner}
+	s.root = e.put(s.root, x, Nil)
+	if e.grew {
+		s.count++
+	}
+}
+
+func (s *TransientSet) disj(t *Thread, x Value) {
+	s.open("disj!")
+	defer s.release()
+	e := hashEdit{t: t, o: s.owner, h: Hash(t, x), k: x}
+	s.root = e.dissoc(s.root, 0)
+	if e.shrank {
+		s.count--
+	}
+}
+
+func (s *TransientSet) get(t *Thread, x Value) (Value, bool) {
+	s.open("get")
+	defer s.release()
+	k, _, ok := s.root.find(t, Hash(t, x), x)
+	return k, ok
+}
+
+func transientLen(t *Thread, tr Value) int {
+	switch tr.Kind() {
+	case KindTransientVector:
+		v := As[TransientVector](tr)
+		v.open("count")
+		defer v.release()
+		return v.count
+	case KindTransientMap:
+		m := As[TransientMap](tr)
+		m.open("count")
+		defer m.release()
+		return m.count
+	}
+	s := As[TransientSet](tr)
+	s.open("count")
+	defer s.release()
+	return s.count
+}
+
+// ConjT is conj!.
+func ConjT(t *Thread, tr, x Value) Value {
+	switch tr.Kind() {
+	case KindTransientVector:
+		As[TransientVector](tr).conj(t, x)
+	case KindTransientMap:
+		eachEntry(t, x, func(k, v Value) { As[TransientMap](tr).assoc(t, "conj!", k, v) })
+	case KindTransientSet:
+		As[TransientSet](tr).conj(t, x)
+	default:
+		panic(TypeError(t, "conj!", tr, "a transient"))
+	}
+	return tr
+}
+
+// AssocT is assoc!.
+func AssocT(t *Thread, tr, k, v Value) Value {
+	switch tr.Kind() {
+	case KindTransientVector:
+		As[TransientVector](tr).assoc(t, k, v)
+	case KindTransientMap:
+		As[TransientMap](tr).assoc(t, "assoc!", k, v)
+	default:
+		panic(TypeError(t, "assoc!", tr, "a transient map or vector"))
+	}
+	return tr
+}
+
+// DissocT is dissoc!.
+func DissocT(t *Thread, tr, k Value) Value {
+	if tr.Kind() != KindTransientMap {
+		panic(TypeError(t, "dissoc!", tr, "a transient map"))
+	}
+	As[TransientMap](tr).dissoc(t, k)
+	return tr
+}
+
+// DisjT is disj!.
+func DisjT(t *Thread, tr, x Value) Value {
+	if tr.Kind() != KindTransientSet {
+		panic(TypeError(t, "disj!", tr, "a transient set"))
+	}
+	As[TransientSet](tr).disj(t, x)
+	return tr
+}
+
+// PopT is pop!.
+func PopT(t *Thread, tr Value) Value {
+	if tr.Kind() != KindTransientVector {
+		panic(TypeError(t, "pop!", tr, "a transient vector"))
+	}
+	As[TransientVector](tr).pop(t)
+	return tr
+}
