@@ -29,11 +29,13 @@ func (p *Printer) object(t *Thread, v Value) {
 		}
 	case KindException:
 		p.exception(t, As[Exception](v))
-	case KindDelay:
-		p.delay(t, As[Delay](v))
-	case KindReduced:
-		p.nested(t, "#object[Reduced ", Unreduced(v), "]")
+	case KindType:
+		p.Text(t, As[RecordType](v).FullName())
 	default:
+		if name, val, ready, ok := p.held(v); ok {
+			p.cell(t, name, ready, val)
+			return
+		}
 		p.unreadable(t, v.Kind().String())
 	}
 }

@@ -4,7 +4,7 @@ package value
 func regexSource(v Value) string { return As[Regex](v).Source }
 
 // recordName gives ns.Name of a record.
-func recordName(v Value) string { return v.Kind().String() }
+func recordName(v Value) string { return As[Record](v).typ.FullName() }
 
 // briefBits is the size of the largest number that Brief writes out.
 const briefBits = 256
@@ -24,8 +24,24 @@ func tooBig(v Value) bool {
 	return false
 }
 
-// delay prints a delay, which printing does not force.
-func (p *Printer) delay(t *Thread, d *Delay) {
-	v, ok := d.Peek()
-	p.cell(t, "Delay", ok, v)
+// held gives what a reference holds, without computing anything; ready is false while there is nothing.
+func (p *Printer) held(v Value) (name string, val Value, ready, ok bool) {
+	switch v.Kind() {
+	case KindAtom:
+		return "Atom", As[Atom](v).Get(), true, true
+	case KindVolatile:
+		return "Volatile", As[Volatile](v).Get(), true, true
+	case KindReduced:
+		return "Reduced", Unreduced(v), true, true
+	case KindDelay:
+		val, ready = As[Delay](v).Peek()
+		return "Delay", val, ready, true
+	case KindPromise:
+		val, ready = As[Promise](v).Peek()
+		return "Promise", val, ready, true
+	case KindFuture:
+		val, ready = As[Future](v).Peek()
+		return "Future", val, ready, true
+	}
+	return "", Nil, false, false
 }
