@@ -19,9 +19,7 @@ type Var struct {
 	Sealed   bool // part of a shared core: never redefined
 	pos      atomic.Pointer[Pos]
 
-	mu        sync.Mutex
-	watches   Value // a map from key to function
-	validator Value
+	guard guard // watches and validator
 }
 
 // NewVar makes an unbound var.
@@ -280,6 +278,8 @@ type Env struct {
 	EvalText func(t *Thread, src, file string) Value
 	// Life is the run of what outlives the evaluation that made it; nil in an isolate, where nothing does.
 	Life *Run
+	// Crashed reports a Go panic that ended a future: a defect of ours; nil: nobody is told.
+	Crashed func(reason any)
 	// Load loads the library of a name, found on the environment's paths; nil: there are none.
 	Load func(t *Thread, lib string) error
 	// State holds what libraries keep per environment, by name.

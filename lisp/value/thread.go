@@ -91,6 +91,9 @@ type Thread struct {
 	calls []Frame // the shadow stack, for error reports
 	Pos   *Pos    // position of the call being made
 
+	quit <-chan struct{} // closed when this thread alone is to stop; nil: never
+	tx   *transaction    // the dosync the thread is in, or nil
+
 	pinned int64 // bytes held by running builders
 	unwind bool  // a limit is unwinding: no Lisp code may run
 }
@@ -200,6 +203,13 @@ func (t *Thread) Safepoint() {
 		default:
 		}
 	}
+	if t.quit != nil {
+		select {
+		case <-t.quit:
+			t.trip(limit.Cancel, 0, 0)
+		default:
+		}
+	}
 	if t.ended.Load() {
 		t.trip(limit.Cancel, 0, 0)
 	}
@@ -242,6 +252,8 @@ func (t *Thread) Await(ch <-chan struct{}, d time.Duration) bool {
 		return false
 	case <-deadline:
 		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
+	case <-t.quit:
+		t.trip(limit.Cancel, 0, 0)
 	case <-t.done:
 		t.cancelled()
 	}
@@ -318,3 +330,6 @@ func (t *Thread) trip(k limit.Kind, lim, used int64) {
 
 // Unwinding tells whether a limit is ending the evaluation; no Lisp code may run then.
 func (t *Thread) Unwinding() bool { return t.unwind }
+
+// Doom makes every panic from here on pass all Lisp code: after a defect of ours nothing more of the evaluation runs.
+func (t *Thread) Doom() { t.unwind = true }
