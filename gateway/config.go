@@ -34,8 +34,10 @@ type Config struct {
 	// the address the request arrived at, without port: "zeno.internal" for
 	// agents in a box that know the gateway by that name.
 	AllowedHosts []string
-	// AllowedOrigins are origins a browser may call from besides loopback ones,
-	// as a browser sends them: "https://example.org", "http://10.0.0.7:8080".
+	// AllowedOrigins are values the Origin header may have besides loopback
+	// ones: "https://example.org", "http://10.0.0.7:8080". They let in clients
+	// that send the header; no CORS headers are answered, so a page in a browser
+	// needs a proxy that adds them.
 	AllowedOrigins []string
 
 	MaxBody     int64 // bytes of one request body; default 1 MiB

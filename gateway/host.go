@@ -14,7 +14,8 @@ type Caller struct{ Role, Spawn string }
 // either becomes an internal error for that one caller.
 type Host interface {
 	// Surface returns what the caller may use right now. ok=false: the role
-	// does not exist, and the caller is answered as if the path did not.
+	// does not exist, and the caller is answered as if the path did not. It
+	// stands before every answer, so it should be quick.
 	Surface(ctx context.Context, c Caller) (s Surface, ok bool)
 	// Eval runs code for the caller, and ends when ctx does.
 	Eval(ctx context.Context, c Caller, code string) Reply

@@ -45,7 +45,8 @@ func (s *Server) config() *Config { return s.cfg.Load() }
 // Configure swaps the Host and the options under the open listener; tokens and
 // evals go on. The next request sees the new ones, except those that belong to
 // the listener: a changed Addr is an error, and MaxHeader, MaxConns and
-// IdleTimeout stay as they were at Start.
+// IdleTimeout stay as they were at Start. Name and Version hold for spawns that
+// get their first token from now on.
 func (s *Server) Configure(cfg Config) error {
 	full, err := cfg.withDefaults()
 	if err != nil {

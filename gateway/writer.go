@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"time"
+	"unicode/utf8"
 )
 
 // writer is a response as mcp-go wants it, with a bound on how long a client
@@ -17,8 +19,14 @@ type writer struct {
 func (w *writer) Header() http.Header    { return w.w.Header() }
 func (w *writer) WriteHeader(status int) { w.w.WriteHeader(status) }
 
+// Write sends p, which mcp-go hands over a whole message at a time. Some of its
+// plain-text errors repeat a header, which may hold any byte.
 func (w *writer) Write(p []byte) (int, error) {
 	_ = http.NewResponseController(w.w).SetWriteDeadline(time.Now().Add(w.stall))
+	if !utf8.Valid(p) {
+		_, err := w.w.Write(bytes.ToValidUTF8(p, []byte("\ufffd")))
+		return len(p), err
+	}
 	return w.w.Write(p)
 }
 
