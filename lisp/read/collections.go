@@ -141,7 +141,7 @@ func (r *Reader) namespacedMap() (value.Value, *Error) {
 	}
 	r.space()
 	if r.off == len(r.src) {
-		return value.Nil, r.incomplete(r.off, "end of text: the #: at %s wants a map", r.place(r.posAt(from)))
+		return value.Nil, r.incomplete(r.off, "end of text: the #: at %s wants a map", r.named(r.posAt(from)))
 	}
 	if r.src[r.off] != '{' {
 		return value.Nil, r.errorf(r.off, "map: got %c after #:%s, want {", mustRune(r.src[r.off:]), shown(ns))

@@ -19,7 +19,7 @@ func (r *Reader) conditional() (value.Value, status, *Error) {
 	case r.opts.ReadCond == CondForbid:
 		return value.Nil, found, r.errorf(from, "#?: got a reader conditional, want a text without: they are off here")
 	case r.off == len(r.src):
-		return value.Nil, found, r.incomplete(r.off, "end of text: the #? at %s wants a list", r.place(r.posAt(from)))
+		return value.Nil, found, r.incomplete(r.off, "end of text: the #? at %s wants a list", r.named(r.posAt(from)))
 	case r.src[r.off] != '(':
 		return value.Nil, found, r.errorf(r.off, "#?: got %c, want a list of features and forms", mustRune(r.src[r.off:]))
 	case splice && len(r.open) == 0:

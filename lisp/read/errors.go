@@ -44,8 +44,8 @@ func (r *Reader) incomplete(off int, format string, args ...any) *Error {
 	return e
 }
 
-// place names a position inside a message.
-func (r *Reader) place(p *value.Pos) string {
+// named words a position inside a message.
+func (r *Reader) named(p *value.Pos) string {
 	if p.File == "" {
 		return fmt.Sprintf("%d:%d", p.Line, p.Column)
 	}
@@ -56,12 +56,12 @@ func (r *Reader) place(p *value.Pos) string {
 func (r *Reader) unmatched() *Error {
 	got := r.src[r.off]
 	if len(r.open) == 0 {
-		e := r.errorf(r.off, "unmatched %c at %s: nothing is open", got, r.place(r.posAt(r.off)))
+		e := r.errorf(r.off, "unmatched %c at %s: nothing is open", got, r.named(r.posAt(r.off)))
 		e.Hint = "remove it, or add the opening delimiter before it"
 		return e
 	}
 	o := r.open[len(r.open)-1]
-	e := r.errorf(r.off, "unmatched %c at %s: the %s opened at %s wants %c", got, r.place(r.posAt(r.off)), o.text, r.place(o.pos), o.want)
+	e := r.errorf(r.off, "unmatched %c at %s: the %s opened at %s wants %c", got, r.named(r.posAt(r.off)), o.text, r.named(o.pos), o.want)
 	e.Hint = fmt.Sprintf("close the %s of line %d first", o.text, o.pos.Line)
 	return e
 }
@@ -69,7 +69,7 @@ func (r *Reader) unmatched() *Error {
 // unclosed says that the text ended inside the innermost open collection.
 func (r *Reader) unclosed() *Error {
 	o := r.open[len(r.open)-1]
-	e := r.incomplete(len(r.src), "end of text: the %s opened at %s wants %c", o.text, r.place(o.pos), o.want)
+	e := r.incomplete(len(r.src), "end of text: the %s opened at %s wants %c", o.text, r.named(o.pos), o.want)
 	e.Hint = fmt.Sprintf("close the %s of line %d", o.text, o.pos.Line)
 	return e
 }

@@ -101,7 +101,7 @@ func (r *Reader) form(from int, what string) (value.Value, *Error) {
 		case st == ended && len(r.open) > 0:
 			return v, r.unclosed()
 		case st == ended:
-			return v, r.incomplete(len(r.src), "end of text: the %s at %s wants a form", what, r.place(r.posAt(from)))
+			return v, r.incomplete(len(r.src), "end of text: the %s at %s wants a form", what, r.named(r.posAt(from)))
 		}
 	}
 }
@@ -249,7 +249,7 @@ func (r *Reader) regex() (value.Value, *Error) {
 	from := r.off
 	end, ok := closingQuote(r.src, from+2)
 	if !ok {
-		return value.Nil, r.incomplete(len(r.src), `end of text: the regex opened at %s wants "`, r.place(r.posAt(from)))
+		return value.Nil, r.incomplete(len(r.src), `end of text: the regex opened at %s wants "`, r.named(r.posAt(from)))
 	}
 	r.off = end + 1
 	r.t.Steps((end - from) >> 4)

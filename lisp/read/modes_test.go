@@ -53,7 +53,9 @@ func TestTags(t *testing.T) {
 		if tag != "x/y" {
 			return nil
 		}
-		return func(t *value.Thread, form value.Value) value.Value { return value.NewVector(t, []value.Value{form, form}) }
+		return func(t *value.Thread, form value.Value) value.Value {
+			return value.NewVector(t, []value.Value{form, form})
+		}
 	}}
 	if got, err := all(trusted(), "#x/y 1 #x/y #x/y 2", o); got != "[1 1] [[2 2] [2 2]]" {
 		t.Errorf("got %s %v", got, err)
@@ -104,7 +106,7 @@ func TestPositions(t *testing.T) {
 	}
 	walk(v)
 	got := strings.Join(out, "\n")
-	for _, want := range []string{"é@1:2", "[x {:k #{y}} (quote z) w]@1:4", "x@1:5", "{:k #{y}}@2:2", "#{y}@2:6", "y@2:8", "(quote z)@2:12", "z@2:13", "w@2:18",
+	for _, want := range []string{"é@1:2", "[x {:k #{y}} (quote z) w]@1:4", "x@1:5", "{:k #{y}}@2:2", "#{y}@2:6", "y@2:8", "(quote z)@2:12", "z@2:13", "w@2:19",
 		"(fn* [p1__1#] (q p1__1#))@3:2", "[p1__1#]@3:2", "(q p1__1#)@3:2", "q@3:4", "p1__1#@3:6", "r@3:11", "()@3:14", "[]@3:17", "{}@3:20", "#{}@3:23"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("missing %s in\n%s", want, got)

@@ -190,12 +190,18 @@ type cursor struct {
 }
 
 func (r *Reader) posAt(off int) *value.Pos {
+	p := r.place(off)
+	return &p
+}
+
+// place gives the position of an offset.
+func (r *Reader) place(off int) value.Pos {
 	c := &r.at
 	if off < c.off { // an error that looks back
 		c = &cursor{line: int32(max(r.opts.StartLine, 1)), col: int32(max(r.opts.StartColumn, 1))}
 	}
 	c.advance(r.src, off)
-	return &value.Pos{File: r.opts.File, Line: c.line, Column: c.col}
+	return value.Pos{File: r.opts.File, Line: c.line, Column: c.col}
 }
 
 // advance counts characters; \n, \r\n and \r end a line.

@@ -14,7 +14,7 @@ import (
 )
 
 func thread(l limit.Limits) *value.Thread {
-	return value.NewThread(value.NewRun(context.Background(), l), nil)
+	return value.NewThread(value.NewRun(context.Background(), l), value.NewEnv(value.NewNamespace("clojure.core"), nil))
 }
 
 func trusted() *value.Thread { return thread(limit.Trusted()) }
@@ -167,7 +167,7 @@ func TestErrors(t *testing.T) {
 		{"(')", "f:1:3: ': got ), want a form after it"},
 		{"{:a 1 :b}", "f:1:1: map: got 3 forms, want a value for each key: :b has none"},
 		{"[{:a 1 :a 2}]", "f:1:2: map: duplicate key :a"},
-		{"#{1 2 1}", "f:1:1: set: duplicate key 1"},
+		{"#{1 2 1}", "f:1:1: set: duplicate element 1"},
 		{"1a", "f:1:1: number: got 1a, want a number such as 42, 0x2A, 1.5, 1/2, 42N or 1.5M"},
 		{"0x", "f:1:1: number: got 0x, want"}, {"1//2", "f:1:1: number:"}, {"1/2N", "f:1:1: number:"}, {"1/0", "f:1:1: "}, {"089", "f:1:1: number:"},
 		{"##Foo", "f:1:1: ##: got ##Foo, want ##Inf, ##-Inf or ##NaN"},

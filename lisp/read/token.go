@@ -165,8 +165,8 @@ func (r *Reader) name() (value.Value, *Error) {
 	if !validName(tok) {
 		return value.Nil, r.badToken(from, tok)
 	}
-	r.hold(160)
-	return value.Of(r.opts.Intern.Symbol(r.t, tok).At(r.posAt(from))), nil
+	r.pin(value.PlacedBytes)
+	return value.Of(r.opts.Intern.SymbolAt(r.t, tok, r.place(from))), nil
 }
 
 func (r *Reader) badToken(from int, tok string) *Error {
