@@ -3,7 +3,6 @@ package value
 import (
 	"math"
 	"strings"
-	"unicode/utf8"
 )
 
 // scalar prints what has no parts.
@@ -138,8 +137,9 @@ func escapeOf(c byte) string {
 
 // clip shortens s to at most n bytes, an ellipsis included.
 func clip(s string, n int) string {
-	if len(s) <= n && utf8.ValidString(s) {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= n {
 		return s
 	}
-	return cut(strings.ToValidUTF8(s, "\uFFFD"), n-len("…")) + "…"
+	return cut(s, n-len("…")) + "…"
 }
