@@ -22,7 +22,6 @@ func stateMacros() []value.Builtin {
 		macro("areduce", 5, 5, "([a idx ret init expr])", "Reduces over the array a: ret starts as init and becomes expr for each index idx.", macAreduce),
 		hostMacro("time", 1, 1, "([expr])", "Evaluates expr, prints how long it took and gives its value.", macTime),
 		{Name: "locking*", F2: lockingStar, Arglists: "([x f])", Doc: "What locking expands to: calls f while no other thread holds x."},
-		{Name: "dosync*", F1: dosyncStar, Arglists: "([f])", Doc: "What dosync expands to: calls f as a transaction over refs."},
 		{Name: "io-check*", F1: ioCheck, Arglists: "([message])", Doc: "What io! expands to: throws message inside a transaction."},
 		{Name: "nano-time*", F0: nanoTime, Host: true, Arglists: "([])", Doc: "What time expands to: nanoseconds of a clock that only goes forward."},
 	}
@@ -84,10 +83,6 @@ func ioCheck(t *value.Thread, message value.Value) value.Value {
 		panic(value.StateError("io!: %s; do it before or after dosync", value.PrintStr(t, message)))
 	}
 	return value.Nil
-}
-
-func dosyncStar(t *value.Thread, f value.Value) value.Value {
-	return t.Transact(func() value.Value { return t.Call(f) })
 }
 
 func macVswap(t *value.Thread, _, _ value.Value, args []value.Value) value.Value {
