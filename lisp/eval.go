@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/reflection-dev/zeno/lisp/compile"
+	"github.com/reflection-dev/zeno/lisp/corelib"
 	"github.com/reflection-dev/zeno/lisp/read"
 	"github.com/reflection-dev/zeno/lisp/value"
 )
@@ -16,7 +17,7 @@ func readOptions(t *value.Thread, rt *Runtime, file string, line, column int) re
 		CurrentNS: t.NS().Name,
 		AliasNS:   func(alias string) (string, bool) { return t.NS().Aliased(alias) },
 		Resolve:   func(sym *value.Symbol) *value.Symbol { return compile.Qualify(t, sym) },
-		Regex:     value.NewRegex,
+		Regex:     corelib.CompileRegex,
 	}
 }
 

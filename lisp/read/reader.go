@@ -134,6 +134,9 @@ func (r *Reader) top() (value.Value, bool, *Error) {
 	}
 }
 
+// InNS makes ns the current namespace of the forms to come.
+func (r *Reader) InNS(ns string) { r.opts.CurrentNS = ns }
+
 // Offset is how many bytes of the text have been read.
 func (r *Reader) Offset() int { return r.off }
 
