@@ -24,11 +24,12 @@ type Capability struct {
 // Capable makes the function that an isolate is granted for c.
 func Capable(c Capability) value.Value {
 	b := &value.Builtin{Name: c.Name}
-	b.N = func(t *value.Thread, args []value.Value) value.Value { return c.invoke(t, args) }
+	b.N = func(t *value.Thread, args []value.Value) value.Value { return c.Invoke(t, args) }
 	return value.Of(value.NewBuiltin(c.Name, b))
 }
 
-func (c Capability) invoke(t *value.Thread, args []value.Value) value.Value {
+// Invoke calls the capability from the isolate's thread t: arguments and result cross, the call is counted.
+func (c Capability) Invoke(t *value.Thread, args []value.Value) value.Value {
 	t.Safepoint()
 	plain := make([]value.Value, len(args))
 	for i, a := range args {

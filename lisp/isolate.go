@@ -55,6 +55,15 @@ func (i *Isolate) Grant(name string, f value.Value) {
 	home.Refer(base, v)
 }
 
+// GrantMacro is Grant for a macro.
+func (i *Isolate) GrantMacro(name string, f value.Value) {
+	v := value.NewVar("grant", name)
+	v.SetRoot(f)
+	v.Macro.Store(true)
+	v.Sealed = true
+	i.env.Home.Refer(name, v)
+}
+
 func grantNS(ns string) string {
 	if ns == "" {
 		return "grant"

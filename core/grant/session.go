@@ -1,0 +1,166 @@
+package grant
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/reflection-dev/zeno/lisp"
+	"github.com/reflection-dev/zeno/lisp/limit"
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// Invoke runs a capability's function with full power, under ctx.
+type Invoke func(ctx context.Context, f value.Value, args []value.Value) (value.Value, error)
+
+// Called tells of a capability call that has ended.
+type Called struct {
+	Name    string
+	Args    []value.Value // plain data; nil when the audit policy keeps none
+	Err     error
+	Elapsed time.Duration
+}
+
+// Session is the isolate of one spawn and what it is granted. Its evaluations run one at a time.
+type Session struct {
+	rt     *lisp.Runtime
+	invoke Invoke
+	called func(Called)
+
+	isolate *lisp.Isolate
+	grant   atomic.Pointer[Grant]
+	granted map[string]bool // names now in the isolate
+	ended   atomic.Bool
+
+	mu     sync.Mutex
+	calls  map[string]int         // by capability, over the spawn
+	serial map[string]*sync.Mutex // of capabilities that run one at a time in this spawn
+}
+
+// NewSession makes the session of a spawn. called hears of every capability call; it must be safe for concurrent use.
+func NewSession(rt *lisp.Runtime, invoke Invoke, called func(Called)) *Session {
+	return &Session{rt: rt, invoke: invoke, called: called, calls: map[string]int{}, serial: map[string]*sync.Mutex{}}
+}
+
+// Eval evaluates code under g, the grant of this moment.
+func (s *Session) Eval(ctx context.Context, g *Grant, code string) lisp.Result {
+	if s.ended.Load() {
+		return lisp.Result{Err: &lisp.Error{Kind: "cancelled", Message: "eval: this spawn has ended"}}
+	}
+	if s.isolate == nil || g.Fresh {
+		s.isolate, s.granted = s.rt.NewIsolate(g.Limits), map[string]bool{}
+		s.addOwn()
+	}
+	s.isolate.SetLimits(g.Limits)
+	s.apply(g)
+	return s.isolate.Eval(ctx, code)
+}
+
+// End makes every later evaluation and capability call fail.
+func (s *Session) End() { s.ended.Store(true) }
+
+// apply makes the isolate hold just what g grants. A capability of a name that stays is looked up when it is called.
+func (s *Session) apply(g *Grant) {
+	s.grant.Store(g)
+	for name := range s.granted {
+		if g.Find(name) == nil {
+			s.isolate.Revoke(name)
+			delete(s.granted, name)
+		}
+	}
+	for _, c := range g.Caps {
+		if !s.granted[c.Name] {
+			s.isolate.Grant(c.Name, s.function(c.Name))
+			s.granted[c.Name] = true
+		}
+	}
+}
+
+// function is what the isolate calls: it finds the capability as it is granted at that moment.
+func (s *Session) function(name string) value.Value {
+	b := &value.Builtin{Name: name}
+	b.N = func(t *value.Thread, args []value.Value) value.Value {
+		c := s.grant.Load().Find(name)
+		if c == nil || s.ended.Load() {
+			panic(value.StateError("%s: got a call, but it is no longer granted; see (tools)", name))
+		}
+		return s.call(t, c, args)
+	}
+	return value.Of(value.NewBuiltin(name, b))
+}
+
+func (s *Session) call(t *value.Thread, c *Capability, args []value.Value) value.Value {
+	if err := s.count(c); err != nil {
+		panic(err)
+	}
+	if c.Serial {
+		m := s.serialLock(c.Name)
+		m.Lock()
+		defer m.Unlock()
+	}
+	start := time.Now()
+	done := Called{Name: c.Name}
+	bridge := lisp.Capability{Name: c.Name, AcceptsFns: c.AcceptsFns, Timeout: c.Timeout,
+		Call: func(ctx context.Context, args []value.Value) (value.Value, error) {
+			if c.Audit != "none" {
+				done.Args = args
+			}
+			return s.invoke(ctx, c.Fn, args)
+		}}
+	defer func() {
+		r := recover()
+		done.Elapsed = time.Since(start)
+		switch r := r.(type) {
+		case nil:
+		case error:
+			done.Err = r
+		default:
+			done.Err = fmt.Errorf("%v", r)
+		}
+		s.called(done)
+		if r != nil {
+			panic(r)
+		}
+	}()
+	return bridge.Invoke(t, args)
+}
+
+// count takes one of the calls that c has left in this spawn.
+func (s *Session) count(c *Capability) *value.Exception {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.MaxCalls > 0 && s.calls[c.Name] >= c.MaxCalls {
+		return value.StateError("%s: got call %d, want at most %d in one run", c.Name, s.calls[c.Name]+1, c.MaxCalls)
+	}
+	s.calls[c.Name]++
+	return nil
+}
+
+func (s *Session) serialLock(name string) *sync.Mutex {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.serial[name]
+	if m == nil {
+		m = &sync.Mutex{}
+		s.serial[name] = m
+	}
+	return m
+}
+
+// left tells how many calls of c the spawn has left; -1: no bound of its own.
+func (s *Session) left(c *Capability) int {
+	if c.MaxCalls == 0 {
+		return -1
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(c.MaxCalls-s.calls[c.Name], 0)
+}
+
+// Left words what an evaluation that used u leaves of the limits, for the agent to see.
+func Left(l limit.Limits, u lisp.Usage) string {
+	return fmt.Sprintf("steps %d of %d, bytes built %d of %d, output %d of %d, calls %d of %d",
+		u.Steps, l.Steps, u.Alloc, l.Alloc, u.Output, l.Output, u.Calls, l.Calls)
+}
