@@ -3,6 +3,7 @@ package read_test
 import (
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/reflection-dev/zeno/lisp/limit"
@@ -74,8 +75,11 @@ func FuzzPrintReadRoundTrip(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
+		if strings.Contains(src, "#:") { // makes keywords such as :a/1 that have no text of their own, as on the JVM
+			return
+		}
 		o := program()
-		o.EDN, o.Tags = true, nil
+		o.EDN = true
 		tripped(func() {
 			th := small()
 			v, err := read.New(th, src, o).Read()

@@ -217,6 +217,12 @@ func (m *Marker) other(v Value, k Kind) {
 		m.Value(e.Message)
 		m.Value(e.Data)
 		m.Value(e.Cause)
+	case KindTaggedLiteral:
+		l := As[TaggedLiteral](v)
+		m.Value(l.Tag)
+		m.Value(l.Form)
+	case KindReaderConditional:
+		m.Value(As[ReaderConditional](v).Form)
 	case KindVar:
 		if x, ok := As[Var](v).Root(); ok && !As[Var](v).Sealed {
 			m.Value(x)
