@@ -82,3 +82,11 @@ func (d *BigDec) SetScale(t *Thread, scale int32) *BigDec {
 	}
 	return newDec(dropDigits(t, d.Unscaled, n, "HALF_UP"), int64(scale))
 }
+
+// Precision counts the digits of d.
+func Precision(t *Thread, d *BigDec) int { return digits(t, d.Unscaled) }
+
+// RoundDec rounds d half up to n significant digits; none mean all.
+func RoundDec(t *Thread, d *BigDec, n int) Value {
+	return Of(decRound(t, d, mathContext{n, "HALF_UP"}))
+}

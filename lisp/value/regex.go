@@ -30,8 +30,7 @@ type Matcher struct {
 
 // MatchState is where a Matcher stands. It is never written once it is made.
 type MatchState struct {
-	Next  int   // where the next search starts, a byte offset
-	Done  bool  // there are no more
-	Loc   []int // the last match, as of regexp.FindSubmatchIndex; nil: none
-	Empty bool  // the last match was empty
+	Next int   // where the next search starts, a byte offset
+	Done bool  // there are no more
+	Loc  []int // the last match, as of regexp.FindSubmatchIndex; nil: none
 }
