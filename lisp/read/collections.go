@@ -12,7 +12,7 @@ func nan() float64         { return math.NaN() }
 
 // elements reads forms up to the closing delimiter and leaves them on the stack, from base on. text is the opening
 // delimiter, which r.off is behind of, and stands at from.
-func (r *Reader) elements(text string, want byte, from int, pos *value.Pos) (base int, err *Error) {
+func (r *Reader) elements(text string, want byte, from int, pos value.Pos) (base int, err *Error) {
 	r.open = append(r.open, opening{text, want, from, pos})
 	r.t.Enter()
 	base = len(r.stack)
@@ -45,33 +45,33 @@ func (r *Reader) close() *Error {
 
 // drop takes the elements from base on off the stack.
 func (r *Reader) drop(base int) {
-	r.pin(32 + 32*(len(r.stack)-base)) // what the collection made of them takes, about
+	r.pin(value.PlaceBytes + 48*(len(r.stack)-base)) // what the collection made of them takes, about
 	clear(r.stack[base:])
 	r.stack = r.stack[:base]
 }
 
 func (r *Reader) list() (value.Value, *Error) {
 	from := r.off
-	pos := r.posAt(from)
+	pos := r.place(from)
 	r.off++
 	base, err := r.elements("(", ')', from, pos)
 	if err != nil {
 		return value.Nil, err
 	}
-	v := value.WithPos(value.NewList(r.t, r.stack[base:]...), pos)
+	v := value.PlaceNew(r.t, value.NewList(r.t, r.stack[base:]...), pos)
 	r.drop(base)
 	return v, nil
 }
 
 func (r *Reader) vector() (value.Value, *Error) {
 	from := r.off
-	pos := r.posAt(from)
+	pos := r.place(from)
 	r.off++
 	base, err := r.elements("[", ']', from, pos)
 	if err != nil {
 		return value.Nil, err
 	}
-	v := value.WithPos(value.NewVector(r.t, r.stack[base:]), pos)
+	v := value.PlaceNew(r.t, value.NewVector(r.t, r.stack[base:]), pos)
 	r.drop(base)
 	return v, nil
 }
@@ -83,7 +83,7 @@ func (r *Reader) mapForm() (value.Value, *Error) {
 
 // mapAt reads the map that opens at r.off. It stands at from; its bare keys get the namespace ns, if that is not empty.
 func (r *Reader) mapAt(from int, ns string) (value.Value, *Error) {
-	pos, at := r.posAt(from), r.off
+	pos, at := r.place(from), r.off
 	r.off++
 	base, err := r.elements("{", '}', at, pos)
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *Reader) mapAt(from int, ns string) (value.Value, *Error) {
 	for i := 0; ns != "" && i < len(xs); i += 2 {
 		xs[i] = r.qualify(xs[i], ns)
 	}
-	v, err := r.guard(from, func() value.Value { return value.WithPos(value.NewMapLiteral(r.t, xs), pos) })
+	v, err := r.guard(from, func() value.Value { return value.PlaceNew(r.t, value.NewMapLiteral(r.t, xs), pos) })
 	if err == nil {
 		r.drop(base)
 	}
@@ -105,13 +105,13 @@ func (r *Reader) mapAt(from int, ns string) (value.Value, *Error) {
 
 func (r *Reader) set() (value.Value, *Error) {
 	from := r.off
-	pos := r.posAt(from)
+	pos := r.place(from)
 	r.off += 2
 	base, err := r.elements("#{", '}', from, pos)
 	if err != nil {
 		return value.Nil, err
 	}
-	v, err := r.guard(from, func() value.Value { return value.WithPos(value.NewSetLiteral(r.t, r.stack[base:]), pos) })
+	v, err := r.guard(from, func() value.Value { return value.PlaceNew(r.t, value.NewSetLiteral(r.t, r.stack[base:]), pos) })
 	if err == nil {
 		r.drop(base)
 	}
@@ -141,7 +141,7 @@ func (r *Reader) namespacedMap() (value.Value, *Error) {
 	}
 	r.space()
 	if r.off == len(r.src) {
-		return value.Nil, r.incomplete(r.off, "end of text: the #: at %s wants a map", r.named(r.posAt(from)))
+		return value.Nil, r.incomplete(r.off, "end of text: the #: at %s wants a map", r.named(r.place(from)))
 	}
 	if r.src[r.off] != '{' {
 		return value.Nil, r.errorf(r.off, "map: got %c after #:%s, want {", mustRune(r.src[r.off:]), shown(ns))
@@ -244,7 +244,7 @@ func (r *Reader) fnLiteral() (value.Value, *Error) {
 	r.fn = args
 	pos := r.posAt(from)
 	r.off += 2
-	base, err := r.elements("#(", ')', from, pos)
+	base, err := r.elements("#(", ')', from, *pos)
 	r.fn = nil
 	if err != nil {
 		return value.Nil, err

@@ -19,7 +19,7 @@ func (r *Reader) conditional() (value.Value, status, *Error) {
 	case r.opts.ReadCond == CondForbid:
 		return value.Nil, found, r.errorf(from, "#?: got a reader conditional, want a text without: they are off here")
 	case r.off == len(r.src):
-		return value.Nil, found, r.incomplete(r.off, "end of text: the #? at %s wants a list", r.named(r.posAt(from)))
+		return value.Nil, found, r.incomplete(r.off, "end of text: the #? at %s wants a list", r.named(r.place(from)))
 	case r.src[r.off] != '(':
 		return value.Nil, found, r.errorf(r.off, "#?: got %c, want a list of features and forms", mustRune(r.src[r.off:]))
 	case splice && len(r.open) == 0:
@@ -50,8 +50,7 @@ func (r *Reader) conditional() (value.Value, status, *Error) {
 // branches reads the features and forms of a conditional and gives the first form whose feature is on.
 func (r *Reader) branches() (chosen value.Value, matched bool, err *Error) {
 	at := r.off
-	pos := r.posAt(at)
-	r.open = append(r.open, opening{"(", ')', at, pos})
+	r.open = append(r.open, opening{"(", ')', at, r.place(at)})
 	r.off++
 	r.t.Enter()
 	for {

@@ -45,7 +45,7 @@ func (r *Reader) incomplete(off int, format string, args ...any) *Error {
 }
 
 // named words a position inside a message.
-func (r *Reader) named(p *value.Pos) string {
+func (r *Reader) named(p value.Pos) string {
 	if p.File == "" {
 		return fmt.Sprintf("%d:%d", p.Line, p.Column)
 	}
@@ -56,12 +56,12 @@ func (r *Reader) named(p *value.Pos) string {
 func (r *Reader) unmatched() *Error {
 	got := r.src[r.off]
 	if len(r.open) == 0 {
-		e := r.errorf(r.off, "unmatched %c at %s: nothing is open", got, r.named(r.posAt(r.off)))
+		e := r.errorf(r.off, "unmatched %c at %s: nothing is open", got, r.named(r.place(r.off)))
 		e.Hint = "remove it, or add the opening delimiter before it"
 		return e
 	}
 	o := r.open[len(r.open)-1]
-	e := r.errorf(r.off, "unmatched %c at %s: the %s opened at %s wants %c", got, r.named(r.posAt(r.off)), o.text, r.named(o.pos), o.want)
+	e := r.errorf(r.off, "unmatched %c at %s: the %s opened at %s wants %c", got, r.named(r.place(r.off)), o.text, r.named(o.pos), o.want)
 	e.Hint = fmt.Sprintf("close the %s of line %d first", o.text, o.pos.Line)
 	return e
 }

@@ -87,7 +87,7 @@ func FuzzPrintReadRoundTrip(f *testing.F) {
 				return
 			}
 			text := value.PrStr(th, v)
-			w, err := read.New(th, text, o).Read()
+			w, err := read.New(th, " "+text, o).Read()
 			if err != nil {
 				t.Fatalf("%q printed as %q: %v", src, text, err)
 			}

@@ -101,7 +101,7 @@ func (r *Reader) form(from int, what string) (value.Value, *Error) {
 		case st == ended && len(r.open) > 0:
 			return v, r.unclosed()
 		case st == ended:
-			return v, r.incomplete(len(r.src), "end of text: the %s at %s wants a form", what, r.named(r.posAt(from)))
+			return v, r.incomplete(len(r.src), "end of text: the %s at %s wants a form", what, r.named(r.place(from)))
 		}
 	}
 }
@@ -109,13 +109,14 @@ func (r *Reader) form(from int, what string) (value.Value, *Error) {
 // wrap reads a form behind a prefix of n bytes and makes (sym form) of it.
 func (r *Reader) wrap(n int, sym value.Value) (value.Value, *Error) {
 	from := r.off
-	pos := r.posAt(from)
+	pos := r.place(from)
 	r.off += n
 	v, err := r.form(from, r.src[from:from+n])
 	if err != nil {
 		return v, err
 	}
-	return r.listOf(pos, sym, v), nil
+	r.pin(2*48 + value.PlaceBytes)
+	return value.PlaceNew(r.t, value.NewList(r.t, sym, v), pos), nil
 }
 
 // listOf makes a list that stands at pos.
@@ -249,7 +250,7 @@ func (r *Reader) regex() (value.Value, *Error) {
 	from := r.off
 	end, ok := closingQuote(r.src, from+2)
 	if !ok {
-		return value.Nil, r.incomplete(len(r.src), `end of text: the regex opened at %s wants "`, r.named(r.posAt(from)))
+		return value.Nil, r.incomplete(len(r.src), `end of text: the regex opened at %s wants "`, r.named(r.place(from)))
 	}
 	r.off = end + 1
 	r.t.Steps((end - from) >> 4)

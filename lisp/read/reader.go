@@ -77,7 +77,7 @@ type opening struct {
 	text string // as written: ( [ { #{ #(
 	want byte
 	off  int
-	pos  *value.Pos
+	pos  value.Pos
 }
 
 // New makes a reader of src on thread t.

@@ -50,25 +50,6 @@ func (in *Interner) Symbol(t *Thread, full string) *Symbol {
 	return in.addSymbol(full, NewSymbol(ns, name))
 }
 
-// placed is a symbol with all that says where it stands, in one allocation: the reader makes one for each that it meets.
-type placed struct {
-	sym Symbol
-	box MetaBox
-	pos Pos
-}
-
-// PlacedBytes is what a symbol with a position takes, besides its name.
-const PlacedBytes = 112
-
-// SymbolAt gives a symbol that stands at pos, which shares its name with all others of that name.
-func (in *Interner) SymbolAt(t *Thread, full string, pos Pos) *Symbol {
-	s := in.Symbol(t, full)
-	t.Charge(PlacedBytes)
-	p := &placed{sym: Symbol{Header: Head(KindSymbol), NS: s.NS, Name: s.Name, hash: s.hash}, pos: pos}
-	p.box.Pos, p.sym.meta = &p.pos, &p.box
-	return &p.sym
-}
-
 func (in *Interner) addKeyword(full string, k *Keyword) *Keyword {
 	if len(full) > internLength {
 		return k
