@@ -12,11 +12,11 @@ import (
 	"github.com/reflection-dev/zeno/lisp/value"
 )
 
-// evalBench is an environment of the macros and a handful of functions: what expansions call and what the programs below
+// macroProgramBench is an environment of the macros and a handful of functions: what expansions call and what the programs below
 // use, straight over lisp/value.
-func evalBench(l limit.Limits) *value.Thread {
+func macroProgramBench(l limit.Limits) *value.Thread {
 	core := value.NewNamespace(coreName)
-	for _, b := range append(macros(), fewFunctions()...) {
+	for _, b := range append(macros(), macroFewFunctions()...) {
 		v := core.Intern(b.Name)
 		v.SetRoot(value.Of(value.NewBuiltin(v.FullName(), &b)))
 		v.Macro.Store(b.Macro)
@@ -27,7 +27,7 @@ func evalBench(l limit.Limits) *value.Thread {
 	return value.NewThread(value.NewRun(context.Background(), l), env)
 }
 
-func evalAll(t *value.Thread, src string) (v value.Value, err error) {
+func macroProgram(t *value.Thread, src string) (v value.Value, err error) {
 	m := t.Mark()
 	defer func() {
 		switch r := recover().(type) {
@@ -55,7 +55,7 @@ func evalAll(t *value.Thread, src string) (v value.Value, err error) {
 	}
 }
 
-func fewFunctions() []value.Builtin {
+func macroFewFunctions() []value.Builtin {
 	type (
 		th = *value.Thread
 		va = value.Value
@@ -157,8 +157,8 @@ func fewFunctions() []value.Builtin {
 	}
 }
 
-// TestPrograms runs programs. Values are those of Clojure 1.11, most of them from the conformance corpus.
-func TestPrograms(t *testing.T) {
+// TestMacroPrograms runs programs. Values are those of Clojure 1.11, most of them from the conformance corpus.
+func TestMacroPrograms(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"(let [[a b c] [1 2]] [a b c])", "[1 2 nil]"},
 		{"(let [[a & r] [1 2 3]] [a r])", "[1 (2 3)]"},
@@ -230,7 +230,7 @@ func TestPrograms(t *testing.T) {
 		{"(for [x (range 3) y (range x)] [x y])", "([1 0] [2 0] [2 1])"},
 		{"(for [x [1 2 3] y [1 2 3] :while (< y x)] [x y])", "([2 1] [3 1] [3 2])"},
 		{"(for [x [1 2 3] :when (odd? x) y [1 2] :when (even? y)] [x y])", "([1 2] [3 2])"},
-		{"(for [x (range) :while (< x 70)] nil)", "(" + repeat("nil", 70) + ")"},
+		{"(for [x (range) :while (< x 70)] nil)", "(" + macroRepeat("nil", 70) + ")"},
 		{"(for [x nil] x)", "()"}, {"(for [x (range 3) :while (< x 0)] x)", "()"}, {"(for [x [1 nil false]] x)", "(1 nil false)"},
 		{"(first (for [x (range) :when (> (* x x) 50)] x))", "8"},
 		{"(count (for [x (range 10) y (range 10) :when (< x y)] 1))", "45"},
@@ -248,8 +248,8 @@ func TestPrograms(t *testing.T) {
 		{"(let [a (atom 0) n (atom 0)] (doseq [f (for [_ (vector 1 2 3 4)] (future (dotimes [_ 50] (locking a (swap! n inc)))))] @f) @n)", "200"},
 		{"(let [s (for [x (range 3)] (future (* x x)))] (for [f s] @f))", "(0 1 4)"},
 	} {
-		th := evalBench(limit.Trusted())
-		v, err := evalAll(th, c.src)
+		th := macroProgramBench(limit.Trusted())
+		v, err := macroProgram(th, c.src)
 		if err != nil {
 			t.Errorf("%s: %v", c.src, err)
 		} else if got := value.PrStr(th, v); got != c.want {
@@ -258,7 +258,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-func repeat(s string, n int) string {
+func macroRepeat(s string, n int) string {
 	out := s
 	for range n - 1 {
 		out += " " + s
@@ -266,24 +266,24 @@ func repeat(s string, n int) string {
 	return out
 }
 
-func TestProgramsThatThrow(t *testing.T) {
+func TestMacroProgramsThatThrow(t *testing.T) {
 	for _, src := range []string{
 		"(let [[a b] {:x 1}] a)", "(let [[a] #{1}] a)", "(let [x] x)", "(let [1 2] 3)", "(let [a/b 1] b)",
 		"(cond false)", "(condp = 3 1 :one)", "(case 3 1 :one)", "(case 1)", "(case 1 1 :a 1 :b)",
 		"(if-let [x 1])", "(when-let [])", "(for [] 1)", "(for [x [1] y] y)", "(first (for [x 5] x))", "(doseq [x 5] x)",
 		"(defmacro m [x] x) (m)", "(defmacro m [x] x) (m 1 2)", "(defn f [x] {:pre [(pos? x)]} x) (f -1)",
-		"(defn f [x] {:post [(pos? %)]} x) (f -1)", "(doseq [x [1]] (recur 1))", "(loop [i 0] (doseq [x [1]] (recur 1)))",
+		"(defn f [x] {:post [(pos? %)]} x) (f -1)", "(doseq [x [1]] (recur 1))", "(first (for [x [1]] (recur 1)))", "(loop [i 0] (doseq [x [1]] (recur 1)))",
 		"(locking nil 1)", "((fn [& {:keys [a]}] a) :a 1 :b)",
 	} {
-		if v, err := evalAll(evalBench(limit.Trusted()), src); err == nil {
+		if v, err := macroProgram(macroProgramBench(limit.Trusted()), src); err == nil {
 			t.Errorf("%s: got %v, want an exception", src, v)
 		}
 	}
 }
 
-// TestCodeGrowsWithWhatIsWritten: nesting for, doseq, case, condp and the arrows must not multiply the code. With code
+// TestMacroCodeGrowsWithWhatIsWritten: nesting for, doseq, case, condp and the arrows must not multiply the code. With code
 // that doubles at each level, 30 levels would run out of any limit.
-func TestCodeGrowsWithWhatIsWritten(t *testing.T) {
+func TestMacroCodeGrowsWithWhatIsWritten(t *testing.T) {
 	nest := func(before, inner, after string, n int) string {
 		out := inner
 		for range n {
@@ -303,21 +303,21 @@ func TestCodeGrowsWithWhatIsWritten(t *testing.T) {
 		nest("(if-let [a 1] ", "1", " 2)", 30),
 		nest("(loop [[a] [1]] ", "1", ")", 30),
 	} {
-		if _, err := evalAll(evalBench(l), src); err != nil {
+		if _, err := macroProgram(macroProgramBench(l), src); err != nil {
 			t.Errorf("%.40s…: %v", src, err)
 		}
 	}
 }
 
-// TestLoopsAreBounded: the loops that run in Go stop at a limit like any other, and leave the thread's locks free.
-func TestLoopsAreBounded(t *testing.T) {
+// TestMacroLoopsAreBounded: the loops that run in Go stop at a limit like any other, and leave the thread's locks free.
+func TestMacroLoopsAreBounded(t *testing.T) {
 	l := limit.Defaults()
 	l.Steps = 100_000
 	for _, src := range []string{
 		"(doseq [x (range)] 1)", "(count (for [x (range)] x))", "(first (for [x (range) :when false] x))",
 		"(first (for [x (range) y []] x))", "(locking 'a (while true))", "(dotimes [i 1000000000] i)",
 	} {
-		_, err := evalAll(evalBench(l), src)
+		_, err := macroProgram(macroProgramBench(l), src)
 		var le *limit.Error
 		if !errors.As(err, &le) {
 			t.Errorf("%s: got %v, want a limit", src, err)
@@ -325,8 +325,8 @@ func TestLoopsAreBounded(t *testing.T) {
 	}
 }
 
-// TestForLetsGo: elements that :when skips are not kept alive by the seq that waits for one.
-func TestForLetsGo(t *testing.T) {
+// TestMacroForLetsGo: elements that :when skips are not kept alive by the seq that waits for one.
+func TestMacroForLetsGo(t *testing.T) {
 	l := limit.Defaults()
 	l.Bytes, l.Steps = 1<<20, 50_000_000
 	for _, src := range []string{
@@ -335,7 +335,7 @@ func TestForLetsGo(t *testing.T) {
 		"(first (for [x (range) :when (> x 100000) y [1]] x))",
 		"(doseq [x (range) :while (< x 300000)] x)",
 	} {
-		if _, err := evalAll(evalBench(l), src); err != nil {
+		if _, err := macroProgram(macroProgramBench(l), src); err != nil {
 			t.Errorf("%s: %v", src, err)
 		}
 	}

@@ -101,14 +101,15 @@ func macDoseq(t *value.Thread, form, _ value.Value, args []value.Value) value.Va
 	return value.Nil
 }
 
-// macFor nests (for-cat* (fn* [x] (for* (fn* [y] body) ys)) xs).
+// macFor nests (for-cat* (fn* [x] (for* (fn* [y] (try body)) ys)) xs). The bare try costs nothing and keeps a recur in body
+// from being taken for one of the function.
 func macFor(t *value.Thread, form, _ value.Value, args []value.Value) value.Value {
 	ls := forLevels(t, form, "for", args[0])
 	if len(ls) == 0 {
 		panic(malformed(form, "for: got no bindings, want a name and a collection"))
 	}
 	skip, stop := formOf(t, fnForSkip), formOf(t, fnForStop)
-	out, over := args[1], fnFor
+	out, over := formOf(t, sfTry, args[1]), fnFor
 	for i := len(ls) - 1; i >= 0; i-- {
 		l := ls[i]
 		out = placed(formOf(t, over, l.step(t, form, "for", out, skip, stop), l.coll), l.coll)

@@ -72,7 +72,7 @@ func (b *macroBench) shown(v value.Value) string {
 	return strings.ReplaceAll(s, coreName+"/", "core/")
 }
 
-func TestExpansion(t *testing.T) {
+func TestMacroExpansion(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"(when a b c)", "(if a (do b c))"},
 		{"(when-not a b)", "(if a nil (do b))"},
@@ -128,8 +128,8 @@ func TestExpansion(t *testing.T) {
 		{"(dotimes [i 3] b)", "(let* [n1 (core/long 3)] (loop* [i 0] (if (core/< i n1) (do b (recur (core/inc i))))))"},
 		{"(doseq [x xs] b c)", "(core/doseq* (fn* [x] (do b c true)) xs)"},
 		{"(doseq [x xs :when a y ys :while b :let [z 1]] c)", "(core/doseq* (fn* [x] (if a (do (core/doseq* (fn* [y] (if b (let* [z 1] (do c true)) false)) ys) true) true)) xs)"},
-		{"(for [x xs] b)", "(core/for* (fn* [x] b) xs)"},
-		{"(for [[x] xs :when a y ys :while c] b)", "(core/for-cat* (fn* [item1] (let* [x (core/nth item1 0 nil)] (if a (core/for* (fn* [y] (if c b (core/for-stop*))) ys) (core/for-skip*)))) xs)"},
+		{"(for [x xs] b)", "(core/for* (fn* [x] (try b)) xs)"},
+		{"(for [[x] xs :when a y ys :while c] b)", "(core/for-cat* (fn* [item1] (let* [x (core/nth item1 0 nil)] (if a (core/for* (fn* [y] (if c (try b) (core/for-stop*))) ys) (core/for-skip*)))) xs)"},
 
 		{"(binding [*a* 1] b)", "(binding* [*a* 1] b)"},
 		{"(with-redefs [a 1] b)", "(core/with-redefs-fn (core/hash-map (var a) 1) (fn* [] b))"},
@@ -160,7 +160,7 @@ func TestExpansion(t *testing.T) {
 	}
 }
 
-func TestDestructuring(t *testing.T) {
+func TestMacroDestructuring(t *testing.T) {
 	for _, c := range []struct{ pattern, want string }{
 		{"a", "[a x]"},
 		{"[a b]", "[vec1 x a (core/nth vec1 0 nil) b (core/nth vec1 1 nil)]"},
@@ -189,8 +189,8 @@ func TestDestructuring(t *testing.T) {
 	}
 }
 
-// TestMalformed holds the texts of errors, and that each points at its form.
-func TestMalformed(t *testing.T) {
+// TestMacroMalformed holds the texts of errors, and that each points at its form.
+func TestMacroMalformed(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"(when)", "when: got 0 arguments, want 1 or more"},
 		{"(if-let [a 1])", "if-let: got 1 argument, want 2 or 3"},
@@ -237,7 +237,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-func TestExpansionKeepsPlaces(t *testing.T) {
+func TestMacroExpansionKeepsPlaces(t *testing.T) {
 	b := newMacroBench(limit.Trusted())
 	got, _ := b.expand(b.read(t, "(->\n a\n (b 1)\n c)"))
 	if p := value.PosOf(got); p == nil || p.Line != 4 {
@@ -253,7 +253,7 @@ func TestExpansionKeepsPlaces(t *testing.T) {
 	}
 }
 
-func TestDefinitionMetadata(t *testing.T) {
+func TestMacroDefinitionMetadata(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"(defn f [x] x)", "{:arglists (quote ([x]))}"},
 		{`(defn f "d" {:added "1"} [x] x)`, `{:arglists (quote ([x])), :doc "d", :added "1"}`},
@@ -277,8 +277,8 @@ func TestDefinitionMetadata(t *testing.T) {
 	}
 }
 
-// TestFnHasNoPlaceInItsMetadata: the compiler gives a function the metadata of its form.
-func TestFnHasNoPlaceInItsMetadata(t *testing.T) {
+// TestMacroFnHasNoPlaceInItsMetadata: the compiler gives a function the metadata of its form.
+func TestMacroFnHasNoPlaceInItsMetadata(t *testing.T) {
 	b := newMacroBench(limit.Trusted())
 	for src, want := range map[string]string{"(fn [] 1)": "nil", "^:a (fn [] 1)": "{:a true}"} {
 		got, _ := b.expand(b.read(t, src))
@@ -288,7 +288,7 @@ func TestFnHasNoPlaceInItsMetadata(t *testing.T) {
 	}
 }
 
-func TestKwargs(t *testing.T) {
+func TestMacroKwargs(t *testing.T) {
 	b := newMacroBench(limit.Trusted())
 	for _, c := range []struct{ args, want string }{
 		{"()", "{}"}, {"({:x 5})", "{:x 5}"}, {"(:x)", ":x"}, {"(:x 1 :y 2)", "{:x 1, :y 2}"},
@@ -301,8 +301,8 @@ func TestKwargs(t *testing.T) {
 	}
 }
 
-// TestExpansionIsBounded: what a macro call expands to is charged, and a deep pattern is stopped before the Go stack is.
-func TestExpansionIsBounded(t *testing.T) {
+// TestMacroExpansionIsBounded: what a macro call expands to is charged, and a deep pattern is stopped before the Go stack is.
+func TestMacroExpansionIsBounded(t *testing.T) {
 	small := limit.Defaults()
 	small.Steps, small.Depth = 20_000, 500
 	for _, c := range []struct {
@@ -329,13 +329,13 @@ func TestExpansionIsBounded(t *testing.T) {
 				t.Errorf("%s: threw %s without a limit", c.name, ex.Error())
 			}
 		}
-		if got := tripped(newMacroBench(small), form); got != c.kind {
+		if got := macroTripped(newMacroBench(small), form); got != c.kind {
 			t.Errorf("%s: got %q, want the %s limit", c.name, got, c.kind)
 		}
 	}
 }
 
-func tripped(b *macroBench, form value.Value) (kind limit.Kind) {
+func macroTripped(b *macroBench, form value.Value) (kind limit.Kind) {
 	defer func() {
 		if e, ok := recover().(*limit.Error); ok {
 			kind = e.Kind
