@@ -1,0 +1,192 @@
+package spawn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reflection-dev/zeno/core/spawn/backend"
+	"github.com/reflection-dev/zeno/core/spawn/guard"
+)
+
+// runCLI prepares the home, runs the backend's CLI in it and judges how it went.
+func (s *run) runCLI(ctx context.Context) Result {
+	b := s.conf.Backends[s.req.Backend]
+	program, err := s.programs(b)
+	if err != nil {
+		return failure(err)
+	}
+	d, err := s.makeDirs()
+	if err != nil {
+		return failure(err)
+	}
+	defer d.remove(s.conf.Log)
+	plan, err := b.Plan(s.values(d))
+	if err != nil {
+		return failure(err)
+	}
+	if err := carryOut(plan); err != nil {
+		return failure(err)
+	}
+	s.announce()
+	out := newOutput(s, b, plan.Allowed)
+	exit, err := s.execute(ctx, program, plan, out)
+	if err != nil {
+		return failure(err)
+	}
+	res := s.judge(ctx, b, out, exit)
+	res.Exit, res.Answer, res.Session, res.Usage = exit, out.reader.Answer, out.reader.Session, out.reader.Usage()
+	res.Stderr = out.stderr.text(s.red)
+	return res
+}
+
+// programs finds the CLI and what it needs on the spawn's PATH and returns the CLI's path.
+func (s *run) programs(b backend.Backend) (string, error) {
+	found := ""
+	for i, name := range append([]string{b.Argv[0].Words[0]}, b.Needs...) {
+		path, err := lookPath(s.conf.Path, name)
+		if err != nil {
+			return "", fmt.Errorf("backend %s: %w; install it: %s (tried with %s)", b.Name, err, b.Install, b.Tried)
+		}
+		if i == 0 {
+			found = path
+		}
+	}
+	return found, nil
+}
+
+// lookPath finds a program on a PATH that is not this process's. Relative entries do not count.
+func lookPath(path, name string) (string, error) {
+	candidates := []string{name}
+	if !strings.ContainsRune(name, filepath.Separator) {
+		candidates = nil
+		for _, dir := range filepath.SplitList(path) {
+			candidates = append(candidates, filepath.Join(dir, name))
+		}
+	}
+	for _, file := range candidates {
+		info, err := os.Stat(file)
+		if filepath.IsAbs(file) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("program %s: got none on PATH", name)
+}
+
+// carryOut writes a plan's files and links and makes its directory.
+func carryOut(plan backend.Plan) error {
+	for _, f := range plan.Files {
+		if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
+			return fmt.Errorf("failed to prepare the home: %w", err)
+		}
+		if err := os.WriteFile(f.Path, f.Data, 0o600); err != nil {
+			return fmt.Errorf("failed to prepare the home: %w", err)
+		}
+	}
+	for _, l := range plan.Links {
+		if err := os.MkdirAll(filepath.Dir(l.Path), 0o700); err != nil {
+			return fmt.Errorf("failed to prepare the home: %w", err)
+		}
+		if err := os.Symlink(l.Target, l.Path); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("failed to prepare the home: %w", err)
+		}
+	}
+	if err := os.MkdirAll(plan.Dir, 0o700); err != nil {
+		return fmt.Errorf("failed to prepare the directory to start in: %w", err)
+	}
+	return nil
+}
+
+// environment is everything the CLI gets: what zeno sets, what the backend declares, what the request declares.
+func (s *run) environment(plan backend.Plan, home string) []string {
+	env := []string{"PATH=" + s.conf.Path, "HOME=" + home, "ZENO_TOKEN=" + s.token}
+	for name, value := range plan.Env {
+		if _, overridden := s.req.Env[name]; !overridden {
+			env = append(env, name+"="+value)
+		}
+	}
+	for name, value := range s.req.Env {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env[3:])
+	return env
+}
+
+// execute runs the program under a guard until it ends or ctx does; then nothing of its tree is left. It returns the
+// exit code.
+func (s *run) execute(ctx context.Context, program string, plan backend.Plan, out *output) (int, error) {
+	cmd := exec.Command(program, plan.Argv[1:]...)
+	cmd.Args[0] = plan.Argv[0]
+	cmd.Dir, cmd.Env = plan.Dir, s.environment(plan, filepath.Join(s.spawnsDir(), s.req.ID, "home"))
+	cmd.Stdin = strings.NewReader(plan.Stdin)
+	cmd.WaitDelay = time.Second // for the copying of stdin, when the CLI never read it
+	handle, err := guard.Wrap(s.conf.Guard, cmd, s.req.Grace)
+	if err != nil {
+		return 0, err
+	}
+	defer handle.Abandon()
+	if err := out.attach(cmd); err != nil {
+		return 0, err
+	}
+	defer out.close()
+	if err := cmd.Start(); err != nil {
+		return 0, fmt.Errorf("failed to start the guard %s: %w", s.conf.Guard[0], err)
+	}
+	handle.Started()
+	out.start()
+	s.supervise(ctx, cmd, handle, out)
+	out.finish()
+	return cmd.ProcessState.ExitCode(), nil
+}
+
+// pollEvery is how often a running spawn is looked at for a stall.
+const pollEvery = 100 * time.Millisecond
+
+// supervise waits for the guard to end, and asks it to when ctx ends or nothing happens for too long.
+func (s *run) supervise(ctx context.Context, cmd *exec.Cmd, handle *guard.Handle, out *output) {
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // the exit code is read from ProcessState
+		close(done)
+	}()
+	tick := time.NewTicker(min(pollEvery, s.req.Stall/4+time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			s.checkStall(out)
+		case <-ctx.Done():
+			handle.Kill()
+			select {
+			case <-done:
+			case <-time.After(s.req.Grace + 2*time.Second):
+				// The guard itself hangs; its death takes the CLI along (see guard).
+				_ = cmd.Process.Kill()
+				<-done
+			}
+			return
+		}
+	}
+}
+
+// checkStall stops a spawn without output and without a running or recent eval.
+func (s *run) checkStall(out *output) {
+	quiet := time.Since(out.lastSeen())
+	if quiet < s.req.Stall {
+		return
+	}
+	seen := s.conf.Gateway.Activity(s.req.ID)
+	if seen.Active > 0 || !seen.Last.IsZero() && time.Since(seen.Last) < s.req.Stall {
+		return
+	}
+	s.stop(Stalled, "got no output and no eval for %v; give the spawn a longer stall, or see its stderr", s.req.Stall)
+}

@@ -1,0 +1,64 @@
+package spawn
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/reflection-dev/zeno/core/spawn/backend"
+	"github.com/reflection-dev/zeno/core/spawn/guard"
+)
+
+// judge decides how a run that has ended went. The order matters: why zeno ended it, then what the model or the CLI said
+// went wrong, then what zeno's own endpoint did not see, and only then the exit code, which proves little.
+func (s *run) judge(ctx context.Context, b backend.Backend, out *output, exit int) Result {
+	if ctx.Err() != nil {
+		return endedBy(ctx)
+	}
+	stderr := lastLine(out.stderr.text(s.red))
+	switch connected := s.conf.Gateway.Activity(s.req.ID).Connected; {
+	case out.reader.Err != "":
+		return failed("%s: %s", b.Name, s.red.short(out.reader.Err, maxSummary))
+	case exit == guard.ExitInternal && strings.HasPrefix(stderr, "zeno guard: "):
+		return failed("%s", stderr)
+	case exit != 0:
+		return failed("%s: exit code %d%s", b.Name, exit, because(stderr))
+	case !connected:
+		return failed("MCP: %s exited 0 but never connected to %s; its state there: %s%s",
+			b.Name, s.endpoint, orUnknown(out.mcp), because(stderr))
+	case !out.reader.Answered:
+		return failed("%s: exited 0 without an answer in its stream (%d lines too long, %d not JSON)%s",
+			b.Name, out.skipped, out.junk, because(stderr))
+	}
+	return Result{Status: OK}
+}
+
+func failed(format string, args ...any) Result {
+	return Result{Status: Failed, Exit: -1, Error: fmt.Sprintf(format, args...)}
+}
+
+// endedBy is the Result of a run that was ended before it ended by itself.
+func endedBy(ctx context.Context) Result {
+	status, reason := statusOf(ctx)
+	return Result{Status: status, Exit: -1, Error: reason}
+}
+
+func because(stderr string) string {
+	if stderr == "" {
+		return ""
+	}
+	return "; its last words: " + stderr
+}
+
+func orUnknown(state string) string {
+	if state == "" {
+		return "not reported"
+	}
+	return state
+}
+
+// lastLine is the last line of text that says something.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}
