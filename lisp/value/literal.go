@@ -49,20 +49,43 @@ func (u *UUID) String() string {
 	return string(b)
 }
 
-// Inst is an instant, to the millisecond.
+// Inst is an instant. The reader's are to the millisecond and in UTC; the clock's are to the nanosecond and know a zone, which
+// has no part in equality or order.
 type Inst struct {
 	Header
-	Millis int64 // since 1970-01-01T00:00:00Z
+	Millis int64          // since 1970-01-01T00:00:00Z
+	Nanos  int32          // beyond Millis, 0 to 999,999
+	Zone   *time.Location // nil: UTC
 }
 
 // NewInst makes an instant.
 func NewInst(millis int64) Value { return Of(&Inst{Header: Head(KindInst), Millis: millis}) }
 
-// Time gives the instant for Go, in UTC.
-func (i *Inst) Time() time.Time { return time.UnixMilli(i.Millis).UTC() }
+// InstOf makes an instant of a Go time and its zone.
+func InstOf(d time.Time) Value {
+	i := &Inst{Header: Head(KindInst), Millis: d.UnixMilli(), Nanos: int32(d.Nanosecond() % 1_000_000)}
+	if d.Location() != time.UTC {
+		i.Zone = d.Location()
+	}
+	return Of(i)
+}
 
-// String is the text that #inst reads.
-func (i *Inst) String() string { return i.Time().Format("2006-01-02T15:04:05.000-00:00") }
+// Time gives the instant for Go, in its zone.
+func (i *Inst) Time() time.Time {
+	d := time.UnixMilli(i.Millis).Add(time.Duration(i.Nanos))
+	if i.Zone == nil {
+		return d.UTC()
+	}
+	return d.In(i.Zone)
+}
+
+// String is the text that #inst reads: in UTC, to the nanosecond where the milliseconds do not say it all.
+func (i *Inst) String() string {
+	if i.Nanos != 0 {
+		return i.Time().UTC().Format("2006-01-02T15:04:05.000000000-00:00")
+	}
+	return i.Time().UTC().Format("2006-01-02T15:04:05.000-00:00")
+}
 
 // TaggedLiteral is a tag and a form that no reader function has read.
 type TaggedLiteral struct {

@@ -8,7 +8,8 @@ func equalLiteral(t *Thread, a, b Value) bool {
 		x, y := As[UUID](a), As[UUID](b)
 		return x.Hi == y.Hi && x.Lo == y.Lo
 	case KindInst:
-		return As[Inst](a).Millis == As[Inst](b).Millis
+		x, y := As[Inst](a), As[Inst](b)
+		return x.Millis == y.Millis && x.Nanos == y.Nanos
 	case KindTaggedLiteral:
 		x, y := As[TaggedLiteral](a), As[TaggedLiteral](b)
 		t.Enter()
@@ -26,7 +27,8 @@ func hashLiteral(t *Thread, v Value) uint64 {
 	case KindUUID:
 		return mix(As[UUID](v).Hi*31 + As[UUID](v).Lo)
 	case KindInst:
-		return mix(uint64(As[Inst](v).Millis) ^ 'i'<<56)
+		i := As[Inst](v)
+		return mix(uint64(i.Millis) ^ 'i'<<56 ^ uint64(i.Nanos)<<36)
 	}
 	t.Enter()
 	defer t.Leave()
@@ -39,7 +41,8 @@ func hashLiteral(t *Thread, v Value) uint64 {
 // compareLiteral orders UUIDs as the JVM does, by signed halves, and instants by time.
 func compareLiteral(a, b Value) int {
 	if a.Kind() == KindInst {
-		return cmp.Compare(As[Inst](a).Millis, As[Inst](b).Millis)
+		x, y := As[Inst](a), As[Inst](b)
+		return cmp.Or(cmp.Compare(x.Millis, y.Millis), cmp.Compare(x.Nanos, y.Nanos))
 	}
 	x, y := As[UUID](a), As[UUID](b)
 	if c := cmp.Compare(int64(x.Hi), int64(y.Hi)); c != 0 {
