@@ -52,6 +52,9 @@ func (t *Thread) callOther(f Value, args []Value) Value {
 		wantArgs("set", args, 1, 1)
 		return getOr(t, f, args[0], nil)
 	}
+	if v, ok := t.callObject(f, args); ok {
+		return v
+	}
 	panic(Errorf("ClassCastException", "call: got %s (%s), want a function", Brief(t, f), f.Kind()))
 }
 

@@ -57,6 +57,7 @@ func (m *Marker) roots(t *Thread) {
 			m.total += 128
 		}
 	}
+	m.state(t.Env)
 	for _, s := range t.segs {
 		m.Slots(s.stack[:s.sp])
 	}

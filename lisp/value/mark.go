@@ -228,4 +228,5 @@ func (m *Marker) other(v Value, k Kind) {
 			m.Value(x)
 		}
 	}
+	m.reference(v, k)
 }

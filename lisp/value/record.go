@@ -2,11 +2,13 @@ package value
 
 import "sync/atomic"
 
-// RecordType is a type made by defrecord.
+// RecordType is a type: one made by defrecord or deftype, or a built-in one.
 type RecordType struct {
 	Header
 	NS, Name string
 	Fields   []*Keyword
+	Supers   []*RecordType // every type above, nearest first
+	methods  *MethodTable  // written inside the type; nil: none
 }
 
 // NewRecordType makes a record type with these fields.
