@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reflection-dev/zeno/lisp/bind"
 	"github.com/reflection-dev/zeno/lisp"
+	"github.com/reflection-dev/zeno/lisp/bind"
 	"github.com/reflection-dev/zeno/lisp/limit"
 	"github.com/reflection-dev/zeno/lisp/value"
 )

@@ -1,0 +1,197 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/reflection-dev/zeno/core/journal"
+	"github.com/reflection-dev/zeno/core/spawn/backend"
+	"github.com/reflection-dev/zeno/gateway"
+	"github.com/reflection-dev/zeno/lisp/bind"
+	"github.com/reflection-dev/zeno/lisp/value"
+	"github.com/reflection-dev/zeno/stdlib"
+)
+
+// namespaces gives the program its hands: the host namespaces and the engine's own.
+func (c *Core) namespaces() map[string][]value.Builtin {
+	ns := stdlib.Namespaces(stdlib.Config{Out: c.conf.Out, Err: c.conf.Err, In: c.conf.In, Args: c.conf.Args})
+	ns["zeno.gateway"] = []value.Builtin{
+		bind.Func("start!", "([{:keys [host port roles allowed-hosts allowed-origins allow-non-loopback]}])",
+			"Registers roles, each with the function that returns its grant, and starts the agents' listener. Called again it swaps roles and options and keeps the listener. Gives {:url …}.", c.startGateway),
+		bind.Func("stop!", "([])", "Stops the agents' listener. Running evaluations are cancelled.", c.stopGateway),
+		bind.Func("roles", "([])", "Lists the registered roles.", c.roleNames),
+		bind.Func("url", "([role])", "Gives the MCP endpoint of a role.", (*door)(c).Endpoint),
+	}
+	ns["zeno.spawn"] = []value.Builtin{
+		bind.Func("spawn", "([{:keys [role prompt system model backend agent timeout stall resume tools base-url api-key-env env work sandbox]}])",
+			"Runs one agent to its end and gives {:id … :status … :answer … :usage … :evals … :ms … :boxed …}.", c.spawn),
+		bind.Func("backends", "([])", "Lists the names of the agent CLIs that spawn knows, and :scripted.", c.backendNames),
+	}
+	ns["zeno.grant"] = []value.Builtin{
+		bind.Func("caller", "([])", "Inside a capability: {:role … :spawn …} of the agent that calls it; nil elsewhere.", caller),
+	}
+	ns["zeno.home"] = []value.Builtin{
+		bind.Func("dir", "([])", "Gives the directory of the home, or nil.", c.homeDir),
+	}
+	ns["zeno.journal"] = []value.Builtin{
+		bind.Func("events", "([] [{:keys [since max]}])", "Gives recorded events, oldest first: those after the number :since, at most :max (default 1000).", c.events),
+		bind.Func("watch!", "([f])", "Calls f with every event from now on, in order, on a thread of its own. Gives a function that stops it and waits until f has seen all events so far.", c.watch),
+	}
+	return ns
+}
+
+type gatewayForm struct {
+	Host             string                 `lisp:"host"`
+	Port             int                    `lisp:"port"`
+	Roles            map[string]value.Value `lisp:"roles"`
+	AllowedHosts     []string               `lisp:"allowed-hosts"`
+	AllowedOrigins   []string               `lisp:"allowed-origins"`
+	AllowNonLoopback bool                   `lisp:"allow-non-loopback"`
+	MaxBody          bind.Size              `lisp:"max-body"`
+}
+
+func (c *Core) gatewayConfig(addr string) gateway.Config {
+	return gateway.Config{Host: (*host)(c), Addr: addr, Name: "zeno", Version: c.conf.Version, Log: c.conf.Log}
+}
+
+func (c *Core) startGateway(ctx context.Context, f gatewayForm) (map[string]string, error) {
+	roles := map[string]value.Value{}
+	for name, v := range f.Roles {
+		if k := v.Kind(); k != value.KindFn && k != value.KindVar && !k.IsMap() {
+			return nil, fmt.Errorf(":roles :%s: got a %s, want a function, a var or a map", name, k)
+		}
+		roles[name] = v
+	}
+	if f.Host == "" {
+		f.Host = "127.0.0.1"
+	}
+	conf := c.gatewayConfig(net.JoinHostPort(f.Host, strconv.Itoa(f.Port)))
+	conf.AllowedHosts, conf.AllowedOrigins, conf.AllowNonLoopback = f.AllowedHosts, f.AllowedOrigins, f.AllowNonLoopback
+	conf.MaxBody = int64(f.MaxBody)
+	if err := c.gateway.Configure(conf); err != nil {
+		return nil, err
+	}
+	if err := c.gateway.Start(ctx); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.roles = roles
+	c.mu.Unlock()
+	return map[string]string{"url": "http://" + c.gateway.Addr()}, nil
+}
+
+func (c *Core) stopGateway(ctx context.Context) error { return c.gateway.Stop(ctx) }
+
+func (c *Core) roleNames() []bind.Keyword {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []bind.Keyword
+	for _, name := range slices.Sorted(maps.Keys(c.roles)) {
+		out = append(out, bind.Keyword(name))
+	}
+	return out
+}
+
+func (c *Core) backendNames() []bind.Keyword {
+	table := c.conf.Backends
+	if table == nil {
+		table = backend.Table()
+	}
+	out := []bind.Keyword{"scripted"}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		out = append(out, bind.Keyword(name))
+	}
+	return out
+}
+
+func caller(ctx context.Context) any {
+	if c, ok := callerOf(ctx); ok {
+		return map[string]any{"role": bind.Keyword(c.Role), "spawn": c.Spawn}
+	}
+	return nil
+}
+
+func (c *Core) homeDir() any {
+	if c.conf.Home == nil {
+		return nil
+	}
+	return c.conf.Home.Dir
+}
+
+type eventsForm struct {
+	Since int64 `lisp:"since"`
+	Max   int   `lisp:"max"`
+}
+
+func (c *Core) events(ctx context.Context, t *value.Thread, f *eventsForm) (value.Value, error) {
+	if f == nil {
+		f = &eventsForm{}
+	}
+	if f.Max <= 0 {
+		f.Max = 1000
+	}
+	es, err := c.journal.Since(ctx, uint64(max(f.Since, 0)), f.Max)
+	if err != nil {
+		return value.Nil, err
+	}
+	out := make([]value.Value, len(es))
+	for i, e := range es {
+		out[i] = eventMap(t, e)
+	}
+	return value.NewVector(t, out), nil
+}
+
+// eventMap is an event as the program sees it: {:seq … :at … :kind :eval …} with its data beside.
+func eventMap(t *value.Thread, e journal.Event) value.Value {
+	m := bind.Encode(t, map[string]any{"seq": e.Seq, "at": e.At, "kind": bind.Keyword(e.Kind), "role": bind.Keyword(e.Role),
+		"spawn": e.Spawn, "outcome": bind.Keyword(e.Outcome), "ms": float64(e.Elapsed.Microseconds()) / 1000})
+	return value.Assoc(t, m, value.Kw("data"), bind.Encode(t, e.Data))
+}
+
+// watcher is a journal that tells of events as they come.
+type watcher interface {
+	Watch(f func(journal.Event)) (stop func())
+}
+
+// watchQueue bounds the events that wait for a slow watching function; more are dropped, and that is logged.
+const watchQueue = 10_000
+
+func (c *Core) watch(t *value.Thread, f value.Value) (value.Value, error) {
+	w, ok := c.journal.(watcher)
+	if !ok {
+		return value.Nil, errors.New("this journal cannot be watched")
+	}
+	queue := make(chan journal.Event, watchQueue)
+	done := make(chan struct{})
+	stopWatch := w.Watch(func(e journal.Event) {
+		select {
+		case queue <- e:
+		default:
+			c.conf.Log.Warn("a watching function is too slow: event dropped", "seq", e.Seq)
+		}
+	})
+	go func() {
+		defer close(done)
+		for e := range queue {
+			if _, err := c.env.Do(context.WithoutCancel(c.ctx), func(t *value.Thread) value.Value { return t.Call1(f, eventMap(t, e)) }); err != nil {
+				c.report("a watching function failed", err)
+			}
+		}
+	}()
+	stop := sync.OnceFunc(func() {
+		stopWatch()
+		close(queue)
+		<-done
+	})
+	c.mu.Lock()
+	c.watching = append(c.watching, stop)
+	c.mu.Unlock()
+	b := bind.Func("stop", "([])", "Stops watching.", func() { stop() })
+	return value.Of(value.NewBuiltin("stop", &b)), nil
+}

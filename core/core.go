@@ -1,0 +1,193 @@
+// Package core is the runtime: it wires the language, the gateway and the spawns into one process that serves one home.
+//
+//	c, err := core.New(core.Config{Home: dir})
+//	defer c.Close(ctx)
+//	c.Boot(ctx)
+//	v, err := c.Eval(ctx, "(+ 1 2)")
+//
+// The core only wires; its parts are core/home (where the program is), core/grant (what a role may call), core/spawn (how
+// an agent runs) and core/journal (what happened). The invariant: it knows no role, workflow or application. All of that
+// comes from the program in the home, as data and functions.
+//
+// Start with New and Boot; host.go is where an agent's evaluation arrives.
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/reflection-dev/zeno/core/home"
+	"github.com/reflection-dev/zeno/core/journal"
+	"github.com/reflection-dev/zeno/core/spawn"
+	"github.com/reflection-dev/zeno/core/spawn/backend"
+	"github.com/reflection-dev/zeno/gateway"
+	"github.com/reflection-dev/zeno/lisp"
+	"github.com/reflection-dev/zeno/lisp/value"
+	"github.com/reflection-dev/zeno/stdlib"
+)
+
+// Config is what a Core is made from. The zero value is an instance without a home that prints nowhere.
+type Config struct {
+	Home     *home.Home                 // nil: no program; state goes to a temporary directory removed by Close
+	Out      io.Writer                  // *out* of the program; nil discards
+	Err      io.Writer                  // *err*, reports and warnings; nil discards
+	In       io.Reader                  // *in*; nil is empty
+	Args     []string                   // *command-line-args*
+	Log      *slog.Logger               // nil discards
+	Journal  journal.Store              // nil: a journal.Memory
+	Guard    []string                   // how to start a guard process: guard.Self(); nil: no CLI can be spawned
+	Backends map[string]backend.Backend // nil: backend.Table()
+	Version  string                     // for MCP clients; "" is "dev"
+}
+
+// Core is one running instance. Its methods are safe for concurrent use.
+type Core struct {
+	conf    Config
+	rt      *lisp.Runtime
+	env     *lisp.Env
+	journal journal.Store
+	gateway *gateway.Server
+	runner  *spawn.Runner
+	temp    string // the state directory to remove
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+
+	mu       sync.Mutex
+	roles    map[string]value.Value // role -> function that returns its grant
+	sessions map[string]*session    // by spawn
+	watching []func()
+	spawns   sync.WaitGroup
+}
+
+// New makes an instance. Nothing of the home has run yet: see Boot.
+func New(conf Config) (*Core, error) {
+	c := &Core{conf: conf.complete(), roles: map[string]value.Value{}, sessions: map[string]*session{}}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	c.journal = c.conf.Journal
+	state, err := c.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	c.rt = lisp.New()
+	c.env = c.rt.NewEnv(lisp.EnvConfig{Out: c.conf.Out, Err: c.conf.Err, In: c.conf.In, Source: c.source,
+		Namespaces: c.namespaces(), Context: c.ctx})
+	if c.gateway, err = gateway.New(c.gatewayConfig("")); err != nil {
+		return nil, fmt.Errorf("core: %w", err)
+	}
+	c.runner, err = spawn.New(spawn.Config{Guard: c.conf.Guard, Gateway: (*door)(c), StateDir: state,
+		Backends: c.conf.Backends, Log: c.conf.Log, OnEvent: c.spawnEvent, Warn: c.warn})
+	if err != nil {
+		return nil, fmt.Errorf("core: %w", err)
+	}
+	return c, nil
+}
+
+func (conf Config) complete() Config {
+	if conf.Out == nil {
+		conf.Out = io.Discard
+	}
+	if conf.Err == nil {
+		conf.Err = io.Discard
+	}
+	if conf.Log == nil {
+		conf.Log = slog.New(slog.DiscardHandler)
+	}
+	if conf.Journal == nil {
+		conf.Journal = &journal.Memory{}
+	}
+	if conf.Version == "" {
+		conf.Version = "dev"
+	}
+	return conf
+}
+
+func (c *Core) stateDir() (string, error) {
+	if c.conf.Home != nil && c.conf.Home.Exists() {
+		return c.conf.Home.State()
+	}
+	dir, err := os.MkdirTemp("", "zeno-state-")
+	if err != nil {
+		return "", fmt.Errorf("core: failed to make a state directory: %w", err)
+	}
+	c.temp = dir
+	return dir, nil
+}
+
+// Env is the orchestrator's environment.
+func (c *Core) Env() *lisp.Env { return c.env }
+
+// Journal is what the instance records to.
+func (c *Core) Journal() journal.Store { return c.journal }
+
+// Gateway is the agents' listener.
+func (c *Core) Gateway() *gateway.Server { return c.gateway }
+
+// Home is the instance's home, or nil.
+func (c *Core) Home() *home.Home { return c.conf.Home }
+
+// Eval evaluates src with the orchestrator's full power, in the namespace user.
+func (c *Core) Eval(ctx context.Context, src string) (value.Value, error) {
+	return c.env.Eval(ctx, src, "eval")
+}
+
+// Close ends what runs, spawns first: it waits for them as long as ctx lasts.
+func (c *Core) Close(ctx context.Context) error {
+	c.cancel(spawn.ErrInterrupted)
+	waited := make(chan struct{})
+	go func() {
+		c.spawns.Wait()
+		close(waited)
+	}()
+	var errs []error
+	select {
+	case <-waited:
+	case <-ctx.Done():
+		errs = append(errs, fmt.Errorf("core: spawns still run: %w", ctx.Err()))
+	}
+	for _, stop := range c.takeWatching() {
+		stop()
+	}
+	if err := c.gateway.Stop(ctx); err != nil {
+		errs = append(errs, err)
+	}
+	c.runner.Close()
+	c.env.Close()
+	if c.temp != "" {
+		errs = append(errs, os.RemoveAll(c.temp))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Core) takeWatching() []func() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.watching
+	c.watching = nil
+	return w
+}
+
+func (c *Core) warn(line string) { fmt.Fprintln(c.conf.Err, "zeno: "+line) }
+
+// record appends an event. A journal that fails must not pass in silence.
+func (c *Core) record(e journal.Event) {
+	if _, err := c.journal.Append(context.WithoutCancel(c.ctx), e); err != nil {
+		c.conf.Log.Error("journal: failed to append", "kind", e.Kind, "spawn", e.Spawn, "error", err)
+		c.warn(fmt.Sprintf("journal: failed to record %s: %v", e.Kind, err))
+	}
+}
+
+// source finds a library: the home's own first, then those shipped with the binary.
+func (c *Core) source(lib string) (src, file string, ok bool, err error) {
+	if h := c.conf.Home; h != nil {
+		if src, file, ok, err = h.Source(lib); ok || err != nil {
+			return src, file, ok, err
+		}
+	}
+	src, file, ok = stdlib.Source(lib)
+	return src, file, ok, nil
+}

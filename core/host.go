@@ -1,0 +1,243 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/reflection-dev/zeno/core/grant"
+	"github.com/reflection-dev/zeno/core/journal"
+	"github.com/reflection-dev/zeno/core/spawn"
+	"github.com/reflection-dev/zeno/gateway"
+	"github.com/reflection-dev/zeno/lisp"
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// host is the Core as the gateway sees it. Everything is asked anew at every request: a grant redefined at the REPL is
+// seen by the next one.
+type host Core
+
+// session is the Lisp side of one spawn.
+type session struct {
+	*grant.Session
+	active atomic.Int64 // evaluations running
+}
+
+// Surface implements gateway.Host.
+func (h *host) Surface(ctx context.Context, caller gateway.Caller) (gateway.Surface, bool) {
+	c := (*Core)(h)
+	if c.role(caller.Role).IsNil() {
+		return gateway.Surface{}, false
+	}
+	g, err := c.grant(ctx, caller.Role)
+	if err != nil {
+		c.report("role "+caller.Role, err)
+		return gateway.Surface{Notes: "The operator's grant for this role is broken: every eval fails until it is mended."}, true
+	}
+	s := gateway.Surface{EvalTimeout: g.EvalTimeout}
+	for _, cap := range g.Caps {
+		s.Capabilities = append(s.Capabilities, gateway.Capability{Name: cap.Name, Arglists: cap.Arglists, Doc: cap.Doc,
+			Effect: cap.Effect, Approve: cap.Approve})
+	}
+	return s, true
+}
+
+// Eval implements gateway.Host.
+func (h *host) Eval(ctx context.Context, caller gateway.Caller, code string) gateway.Reply {
+	return (*Core)(h).evalAs(ctx, caller, code)
+}
+
+// evalAs evaluates code as the agent of a spawn does, and records it.
+func (c *Core) evalAs(ctx context.Context, caller gateway.Caller, code string) gateway.Reply {
+	ctx = context.WithValue(ctx, callerKey{}, caller)
+	g, err := c.grant(ctx, caller.Role)
+	if err != nil {
+		c.report("role "+caller.Role, err)
+		return gateway.Reply{Err: &gateway.EvalError{Kind: "grant", Message: "the operator's grant for this role is broken; nothing was evaluated",
+			Hint: "end your turn and say so: only the operator can mend it"}}
+	}
+	s := c.session(caller)
+	s.active.Add(1)
+	res := s.Eval(ctx, g, code)
+	s.active.Add(-1)
+	c.recordEval(caller, code, res)
+	return reply(g, res)
+}
+
+func (c *Core) session(caller gateway.Caller) *session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.sessions[caller.Spawn]
+	if s == nil {
+		s = &session{Session: grant.NewSession(c.rt, c.env.Call, func(call grant.Called) { c.recordCall(caller, call) })}
+		c.sessions[caller.Spawn] = s
+	}
+	return s
+}
+
+// endSession drops the isolate of a spawn.
+func (c *Core) endSession(spawn string) {
+	c.mu.Lock()
+	s := c.sessions[spawn]
+	delete(c.sessions, spawn)
+	c.mu.Unlock()
+	if s != nil {
+		s.End()
+	}
+}
+
+// grant asks the program what a role may do now.
+func (c *Core) grant(ctx context.Context, role string) (*grant.Grant, error) {
+	f := c.role(role)
+	if f.IsNil() {
+		return nil, fmt.Errorf("role %s: not registered; (zeno.gateway/start! {:roles {:%s #'grant-fn}}) registers it", role, role)
+	}
+	var g *grant.Grant
+	_, err := c.env.Do(ctx, func(t *value.Thread) value.Value {
+		v := f
+		if !f.Kind().IsMap() {
+			v = t.Call(f)
+		}
+		var err error
+		if g, err = grant.Decode(t, v); err != nil {
+			panic(value.WrapError(err))
+		}
+		return value.Nil
+	})
+	return g, err
+}
+
+func (c *Core) role(name string) value.Value {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.roles[name]
+}
+
+func reply(g *grant.Grant, res lisp.Result) gateway.Reply {
+	r := gateway.Reply{Value: res.Value, Out: res.Out, Stats: gateway.Stats{Steps: res.Used.Steps, Bytes: res.Used.Alloc,
+		Calls: res.Used.Calls, Elapsed: res.Elapsed}}
+	if e := res.Err; e != nil {
+		r.Stats.Left = grant.Left(g.Limits, res.Used)
+		r.Err = &gateway.EvalError{Kind: e.Kind, Message: e.Message, Caret: e.Caret(), Hint: e.Hint, Data: e.Data, Stack: e.Stack}
+		if e.Pos != nil {
+			r.Err.Line, r.Err.Column = int(e.Pos.Line), int(e.Pos.Column)
+		}
+	}
+	return r
+}
+
+// maxRecorded is how much of a code or an argument an event keeps, in bytes.
+const maxRecorded = 4096
+
+func (c *Core) recordEval(caller gateway.Caller, code string, res lisp.Result) {
+	e := journal.Event{Kind: journal.Eval, Role: caller.Role, Spawn: caller.Spawn, Outcome: "ok", Elapsed: res.Elapsed,
+		Data: map[string]any{"code": clip(code), "steps": res.Used.Steps, "bytes": res.Used.Alloc, "calls": res.Used.Calls}}
+	if res.Err != nil {
+		e.Outcome = res.Err.Kind
+		e.Data["error"] = clip(res.Err.Message)
+	} else {
+		e.Data["value"] = clip(res.Value)
+	}
+	c.record(e)
+	if res.Err != nil && res.Err.Kind == "unresolved" {
+		c.record(journal.Event{Kind: journal.Refused, Role: caller.Role, Spawn: caller.Spawn, Outcome: "unresolved",
+			Data: map[string]any{"what": clip(res.Err.Message)}})
+	}
+	var crash *lisp.Crash
+	if res.Err != nil && errors.As(res.Err, &crash) {
+		c.conf.Log.Error("defect in the language", "spawn", caller.Spawn, "reason", crash.Reason, "stack", string(crash.Stack))
+	}
+}
+
+func (c *Core) recordCall(caller gateway.Caller, call grant.Called) {
+	e := journal.Event{Kind: journal.Call, Role: caller.Role, Spawn: caller.Spawn, Outcome: "ok", Elapsed: call.Elapsed,
+		Data: map[string]any{"name": call.Name}}
+	if call.Args != nil {
+		if s, err := c.env.Print(c.ctx, value.NewArraySeq(call.Args)); err == nil {
+			e.Data["args"] = clip(s)
+		}
+	}
+	if call.Err != nil {
+		e.Outcome = "error"
+		e.Data["error"] = clip(call.Err.Error())
+	}
+	c.record(e)
+}
+
+func clip(s string) string {
+	if len(s) <= maxRecorded {
+		return s
+	}
+	cut := maxRecorded
+	for cut > 0 && s[cut]&0xc0 == 0x80 {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+type callerKey struct{}
+
+// callerOf tells which spawn's evaluation ctx belongs to.
+func callerOf(ctx context.Context) (gateway.Caller, bool) {
+	caller, ok := ctx.Value(callerKey{}).(gateway.Caller)
+	return caller, ok
+}
+
+// door is the Core as a spawn's runner sees it.
+type door Core
+
+// Endpoint implements spawn.Gateway.
+func (d *door) Endpoint(role string) string {
+	c := (*Core)(d)
+	if c.role(role).IsNil() || c.gateway.Addr() == "" {
+		return ""
+	}
+	return c.gateway.URL(role)
+}
+
+// Issue implements spawn.Gateway.
+func (d *door) Issue(role, spawn string, ttl time.Duration) (string, error) {
+	return (*Core)(d).gateway.Issue(role, spawn, ttl)
+}
+
+// Revoke implements spawn.Gateway.
+func (d *door) Revoke(spawn string) {
+	c := (*Core)(d)
+	c.gateway.Revoke(spawn)
+	c.endSession(spawn)
+}
+
+// Activity implements spawn.Gateway.
+func (d *door) Activity(id string) spawn.Activity {
+	c := (*Core)(d)
+	a := c.gateway.Observe(id)
+	out := spawn.Activity{Connected: a.Connected, Evals: int(a.Evals), Last: a.LastAt}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.sessions[id]; s != nil {
+		out.Active = int(s.active.Load())
+	}
+	return out
+}
+
+// EvalAs evaluates code as an agent of role would, under its grant and limits, in an isolate of its own that is gone
+// afterwards. role "" has the pure core and default limits.
+func (c *Core) EvalAs(ctx context.Context, role, code string) lisp.Result {
+	if role == "" {
+		return c.rt.NewIsolate(lisp.Limits{}).Eval(ctx, code)
+	}
+	caller := gateway.Caller{Role: role, Spawn: "eval-" + time.Now().UTC().Format("20060102T150405.000000000")}
+	ctx = context.WithValue(ctx, callerKey{}, caller)
+	g, err := c.grant(ctx, role)
+	if err != nil {
+		return lisp.Result{Err: &lisp.Error{Kind: "grant", Message: err.Error()}}
+	}
+	defer c.endSession(caller.Spawn)
+	ctx, cancel := context.WithTimeout(ctx, g.EvalTimeout)
+	defer cancel()
+	res := c.session(caller).Eval(ctx, g, code)
+	c.recordEval(caller, code, res)
+	return res
+}
