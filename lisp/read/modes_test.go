@@ -126,13 +126,6 @@ func TestInterned(t *testing.T) {
 	if a != b {
 		t.Error("two keywords of one name are two objects")
 	}
-	th := trusted()
-	for i := range 70_000 {
-		in.Keyword(th, "k"+strings.Repeat("x", i%5)+string(rune('a'+i%26))+value.Brief(th, value.Int(int64(i))))
-	}
-	if k := in.Keyword(th, "past/the-bound"); k.NS != "past" || k.Name != "the-bound" {
-		t.Errorf("got %s", k.FullName())
-	}
 }
 
 // TestHostile holds that each of these ends in a limit or an error, in little time, and that without limits the nesting

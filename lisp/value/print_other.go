@@ -31,6 +31,10 @@ func (p *Printer) held(v Value) (name string, val Value, ready, ok bool) {
 		return "Atom", As[Atom](v).Get(), true, true
 	case KindVolatile:
 		return "Volatile", As[Volatile](v).Get(), true, true
+	case KindRef:
+		return "Ref", *As[Ref](v).p.Load(), true, true
+	case KindAgent:
+		return "Agent", As[Agent](v).Get(), true, true
 	case KindReduced:
 		return "Reduced", Unreduced(v), true, true
 	case KindDelay:

@@ -89,6 +89,7 @@ func TestPrintObjects(t *testing.T) {
 		{value.Of(value.NewVar("user", "x")), "#'user/x"}, {fn, "#object[user/f]"}, {value.Of(value.NewNamespace("user")), "#object[Namespace user]"},
 		{value.Of(value.NewAtom(th, one)), "#object[Atom {:status :ready, :val 1}]"}, {promise, "#object[Promise {:status :pending, :val nil}]"},
 		{value.NewVolatile(th, one), "#object[Volatile {:status :ready, :val 1}]"}, {value.NewDelay(value.As[value.Fn](fn)), "#object[Delay {:status :pending, :val nil}]"},
+		{value.Of(value.NewRef(th, one)), "#object[Ref {:status :ready, :val 1}]"}, {value.Of(value.NewAgent(th, one, false, value.Nil)), "#object[Agent {:status :ready, :val 1}]"},
 		{point, `#user.Pt{:x 1, :y "a"}`}, {value.Assoc(th, point, value.Kw("z"), one), `#user.Pt{:x 1, :y "a", :z 1}`},
 		{value.Of(outer), `#error {:cause "divide", :via [{:type ExceptionInfo, :message "boom", :data {:a 1}} {:type ArithmeticException, :message "divide"}]}`},
 		{value.NewRange(0, 3, 1), "(0 1 2)"}, {value.NewReduced(one), "#object[Reduced {:status :ready, :val 1}]"},
