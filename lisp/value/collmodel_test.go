@@ -389,7 +389,9 @@ func sampleColls(th *Thread) []Value {
 	for i := range 100 {
 		big = append(big, Int(int64(i)))
 	}
-	lazy := NewLazyGo(func(t *Thread) Value { return NewChunkedCons(t, ints(1, 2), NewLazyGo(func(*Thread) Value { return NewRange(3, 40, 1) })) })
+	lazy := NewLazyGo(func(t *Thread) Value {
+		return NewChunkedCons(t, ints(1, 2), NewLazyGo(func(*Thread) Value { return NewRange(3, 40, 1) }))
+	})
 	typ := NewRecordType("n", "R", []*Keyword{NewKeyword("", "a"), NewKeyword("", "b")})
 	rec := NewRecord(th, typ, ints(1, 2))
 	set := NewSet(th, big...)

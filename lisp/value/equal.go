@@ -62,7 +62,6 @@ func equalSequential(t *Thread, a, b Value) bool {
 	t.Enter()
 	defer t.Leave()
 	i, j := NewIter(a), NewIter(b)
-	a, b = Nil, Nil
 	for {
 		x, more := i.Next(t)
 		y, too := j.Next(t)
