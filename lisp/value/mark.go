@@ -209,6 +209,11 @@ func (m *Marker) other(v Value, k Kind) {
 		caps := As[Fn](v).Caps
 		m.Bytes(len(caps) * valueBytes)
 		m.Slots(caps)
+	case KindArray:
+		As[Array](v).mark(m)
+	case KindEduction:
+		m.Value(As[Eduction](v).XF)
+		m.Value(As[Eduction](v).Coll)
 	case KindReduced:
 		m.Value(As[Reduced](v).V)
 	case KindException:

@@ -5,7 +5,7 @@ import "unicode/utf8"
 // Counted tells whether Count answers at once.
 func Counted(v Value) bool {
 	switch k := v.Kind(); k {
-	case KindNil, KindEmptyList, KindList, KindVecSeq, KindArraySeq, KindRange, KindTransientVector, KindTransientMap, KindTransientSet:
+	case KindNil, KindEmptyList, KindList, KindVecSeq, KindArraySeq, KindRange, KindTransientVector, KindTransientMap, KindTransientSet, KindArray:
 		return true
 	default:
 		return k.IsVector() || k.IsMap() || k.IsSet()
@@ -51,6 +51,8 @@ func Count(t *Thread, v Value) int {
 		if g := As[GenSeq](v); g.how == genRepeat && g.n >= 0 {
 			return int(g.n)
 		}
+	case KindArray:
+		return As[Array](v).Len()
 	case KindTransientVector, KindTransientMap, KindTransientSet:
 		return transientLen(t, v)
 	}
@@ -124,6 +126,8 @@ func Nth(t *Thread, coll Value, i int) (Value, bool) {
 			return r.at(int64(i)), true
 		}
 		return Nil, false
+	case KindArray:
+		return As[Array](coll).nth(i)
 	case KindTransientVector:
 		return As[TransientVector](coll).nth(t, i)
 	default:
@@ -181,7 +185,7 @@ func Get(t *Thread, coll, k Value) (Value, bool) {
 		return v, ok
 	case KindHashSet, KindSortedSet:
 		return setGet(t, coll, k)
-	case KindVector, KindMapEntry, KindString, KindTransientVector:
+	case KindVector, KindMapEntry, KindString, KindTransientVector, KindArray:
 		if k.IsInt() {
 			return Nth(t, coll, clampIndex(k.Int()))
 		}
@@ -201,7 +205,7 @@ func Contains(t *Thread, coll, k Value) bool {
 	switch kind := coll.Kind(); {
 	case kind == KindNil:
 		return false
-	case kind == KindVector || kind == KindMapEntry || kind == KindString || kind == KindTransientVector:
+	case kind == KindVector || kind == KindMapEntry || kind == KindString || kind == KindTransientVector || kind == KindArray:
 		if !k.IsInt() {
 			if kind == KindString {
 				panic(ArgError("contains?: got key %s of a string, want an index", Brief(t, k)))

@@ -25,13 +25,13 @@ func Seq(t *Thread, coll Value) Value {
 		t.Charge(cellBytes)
 		return newStringSeq(coll.Text())
 	}
-	panic(notSeqable(t, "seq", coll))
+	return seqOther(t, coll)
 }
 
 // Seqable tells whether Seq takes v.
 func Seqable(v Value) bool {
 	k := v.Kind()
-	return k.IsColl() || k == KindNil || k == KindString
+	return k.IsColl() || k == KindNil || k == KindString || k == KindArray || k == KindEduction
 }
 
 func notSeqable(t *Thread, who string, v Value) *Exception {
