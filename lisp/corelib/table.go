@@ -28,6 +28,17 @@ func Core() []Def {
 		coreStrings(),
 		regexes(),
 		macros(),
+		seqs(),
+		lazySeqs(),
+		reducing(),
+		transducing(),
+		functions(),
+		colls(),
+		mapFns(),
+		transients(),
+		sorting(),
+		preds(),
+		arrays(),
 	)
 }
 

@@ -1,0 +1,200 @@
+package corelib
+
+import "github.com/reflection-dev/zeno/lisp/value"
+
+// Lazy seqs of a part of another.
+
+func lazyTake(t *Thread, n int64, coll Value) Value {
+	return lazily(t, func(t *Thread) Value {
+		if n <= 0 {
+			return value.Nil
+		}
+		s := value.Seq(t, coll)
+		if s.IsNil() {
+			return s
+		}
+		return value.Cons(t, value.First(t, s), lazyTake(t, n-1, value.Rest(t, s)))
+	}, coll)
+}
+
+func lazyTakeWhile(t *Thread, pred, coll Value) Value {
+	return lazily(t, func(t *Thread) Value {
+		s := value.Seq(t, coll)
+		if s.IsNil() {
+			return s
+		}
+		x := value.First(t, s)
+		if !t.Call1(pred, x).Truthy() {
+			return value.Nil
+		}
+		return value.Cons(t, x, lazyTakeWhile(t, pred, value.Rest(t, s)))
+	}, pred, coll)
+}
+
+func lazyDrop(t *Thread, n int64, coll Value) Value {
+	return lazily(t, func(t *Thread) Value {
+		s, left := dropped(t, n, coll)
+		if left > 0 {
+			return lazyDrop(t, left, s)
+		}
+		return s
+	}, coll)
+}
+
+// dropped drops up to n elements, no more than some: what is left of the seq, and of n. The seq is nil at the end.
+func dropped(t *Thread, n int64, coll Value) (s Value, left int64) {
+	if v, ok := value.SeqFrom(t, coll, n); ok {
+		return v, 0
+	}
+	s = value.Seq(t, coll)
+	for i := 0; n > 0 && i < stretch*stretch && !s.IsNil(); i++ {
+		t.Step()
+		xs, rest, ok := value.ChunkOf(t, s)
+		switch {
+		case ok && int64(len(xs)) <= n:
+			n -= int64(len(xs))
+			s = value.Seq(t, rest)
+		case ok:
+			return chunkThen(t, xs[n:], rest), 0
+		default:
+			n--
+			s = value.Next(t, s)
+		}
+	}
+	if s.IsNil() {
+		return s, 0
+	}
+	return s, n
+}
+
+func lazyDropWhile(t *Thread, pred, coll Value) Value {
+	return lazily(t, func(t *Thread) Value {
+		s := value.Seq(t, coll)
+		for range stretch * stretch {
+			t.Step()
+			if s.IsNil() || !t.Call1(pred, value.First(t, s)).Truthy() {
+				return s
+			}
+			s = value.Next(t, s)
+		}
+		return lazyDropWhile(t, pred, s)
+	}, pred, coll)
+}
+
+func lazyTakeNth(t *Thread, n int64, coll Value) Value {
+	return lazily(t, func(t *Thread) Value {
+		s := value.Seq(t, coll)
+		if s.IsNil() {
+			return s
+		}
+		return value.Cons(t, value.First(t, s), lazyTakeNth(t, n, nthRest(t, max(0, n), s)))
+	}, coll)
+}
+
+// nthRest drops n elements now.
+func nthRest(t *Thread, n int64, coll Value) Value {
+	s := coll
+	for n > 0 && !s.IsNil() {
+		s, n = dropped(t, n, s)
+	}
+	return s
+}
+
+func lazyDropLast(t *Thread, n int64, coll Value) Value {
+	ahead := lazyDrop(t, n, coll)
+	return lazyDropLastOf(t, coll, ahead)
+}
+
+func lazyDropLastOf(t *Thread, coll, ahead Value) Value {
+	return lazily(t, func(t *Thread) Value {
+		s, a := value.Seq(t, coll), value.Seq(t, ahead)
+		if s.IsNil() || a.IsNil() {
+			return value.Nil
+		}
+		return value.Cons(t, value.First(t, s), lazyDropLastOf(t, value.Rest(t, s), value.Rest(t, a)))
+	}, coll, ahead)
+}
+
+// partition is how the partition functions differ.
+type partition struct {
+	n, step int64
+	pad     Value
+	padded  bool // a short last part is filled up from pad
+	all     bool // a short last part is given as it is
+	vector  bool // parts are vectors
+}
+
+func (p *partition) lazy(t *Thread, coll Value) Value {
+	return lazily(t, func(t *Thread) Value {
+		s := value.Seq(t, coll)
+		if s.IsNil() {
+			return s
+		}
+		xs := firsts(t, p.n, s)
+		if int64(len(xs)) < p.n && !p.all {
+			if !p.padded {
+				return value.Nil
+			}
+			xs = append(xs, firsts(t, p.n-int64(len(xs)), p.pad)...)
+			return value.NewList(t, p.part(t, xs))
+		}
+		var rest Value
+		if p.step > 0 {
+			rest = nthRest(t, p.step, s)
+		} else {
+			rest = s
+		}
+		return value.Cons(t, p.part(t, xs), p.lazy(t, rest))
+	}, coll, p.pad)
+}
+
+func (p *partition) part(t *Thread, xs []Value) Value {
+	if p.vector {
+		return value.NewVectorOwned(t, xs)
+	}
+	return orElse(value.NewArraySeq(xs), value.EmptyList)
+}
+
+// firsts gives the first n elements of coll, or all.
+func firsts(t *Thread, n int64, coll Value) []Value {
+	if n <= 0 {
+		return nil
+	}
+	var xs []Value
+	value.Each(t, coll, func(x Value) bool {
+		if len(xs) == cap(xs) {
+			grow := int(min(n-int64(len(xs)), int64(max(8, len(xs)))))
+			t.Charge(16 * (len(xs) + grow))
+			xs = append(make([]Value, 0, len(xs)+grow), xs...)
+		}
+		xs = append(xs, x)
+		return int64(len(xs)) < n
+	})
+	return xs
+}
+
+func lazyPartitionBy(t *Thread, f, coll Value) Value {
+	return lazily(t, func(t *Thread) Value {
+		s := value.Seq(t, coll)
+		if s.IsNil() {
+			return s
+		}
+		x := value.First(t, s)
+		k := t.Call1(f, x)
+		t.Charge(16)
+		run := []Value{x}
+		s = value.Next(t, s)
+		for !s.IsNil() {
+			t.Step()
+			if x = value.First(t, s); !value.Equal(t, k, t.Call1(f, x)) {
+				break
+			}
+			if len(run) == cap(run) {
+				t.Charge(32 * len(run))
+			}
+			run = append(run, x)
+			s = value.Next(t, s)
+		}
+		return value.Cons(t, value.NewArraySeq(run), lazyPartitionBy(t, f, s))
+	}, f, coll)
+}
