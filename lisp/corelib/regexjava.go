@@ -36,7 +36,7 @@ func patternError(src, what string) *value.Exception {
 	if len(src) > 80 {
 		src = strings.ToValidUTF8(src[:77], "") + "..."
 	}
-	return value.Errorf("PatternSyntaxException", "regex: %s, in #%q", what, src)
+	return value.Errorf("PatternSyntaxException", "regex: %s, in #\"%s\"", what, src)
 }
 
 // translate gives the RE2 form of a Java pattern. It takes time in the length of src.
