@@ -49,7 +49,7 @@ func TestInternerBounds(t *testing.T) {
 	if a1 == b1 || !a1.Same(b1) || a1.NS != "late" || a1.Name != "one" {
 		t.Error("a name past the bound was kept, or came out wrong")
 	}
-	if in.Keyword(th, "k7") != in.Keyword(th, "k7") {
+	if k := in.Keyword(th, "k7"); k != in.Keyword(th, "k7") {
 		t.Error("a name within the bound was not kept")
 	}
 }

@@ -17,7 +17,7 @@ type Printer struct {
 	Level         int  // levels of nesting shown; a collection below is "#"; -1: all
 	MaxBytes      int  // printing stops past as many bytes; 0: no bound
 	Buf           []byte
-	Sink          io.Writer
+	Sink          io.Writer // whoever writes to it charges the output
 
 	level  int
 	gone   int   // bytes moved to Sink
@@ -175,6 +175,12 @@ func (p *Printer) bare(t *Thread, v Value) {
 		p.Text(t, regexSource(v))
 	case KindException:
 		p.exceptionText(t, As[Exception](v))
+	case KindInstance, KindRecord:
+		if f, ok := Method(t, v, "toString"); ok {
+			p.Text(t, textFrom(t, f, v))
+			return
+		}
+		p.Print(t, v)
 	default:
 		p.Print(t, v)
 	}

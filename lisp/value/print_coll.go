@@ -105,7 +105,8 @@ func (p *Printer) mapping(t *Thread, m Value) {
 		p.Text(t, "#"+recordName(m))
 	} else if p.NamespaceMaps {
 		if ns = sharedNS(t, m); ns != "" {
-			p.Text(t, "#:"+ns)
+			p.Text(t, "#:")
+			p.Text(t, ns)
 		}
 	}
 	p.Text(t, "{")
@@ -134,7 +135,8 @@ func (p *Printer) key(t *Thread, k Value, ns string) {
 		return
 	}
 	if k.Kind() == KindKeyword {
-		p.Text(t, ":"+As[Keyword](k).Name)
+		p.Text(t, ":")
+		p.Text(t, As[Keyword](k).Name)
 		return
 	}
 	p.Text(t, As[Symbol](k).Name)

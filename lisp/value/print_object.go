@@ -4,11 +4,14 @@ package value
 func (p *Printer) object(t *Thread, v Value) {
 	switch v.Kind() {
 	case KindVar:
-		p.Text(t, "#'"+As[Var](v).FullName())
+		p.Text(t, "#'")
+		p.name(t, As[Var](v).NS, As[Var](v).Name)
 	case KindFn:
 		p.unreadable(t, As[Fn](v).Code.Name)
 	case KindNamespace:
-		p.unreadable(t, "Namespace "+As[Namespace](v).Name)
+		p.Text(t, "#object[Namespace ")
+		p.Text(t, As[Namespace](v).Name)
+		p.Text(t, "]")
 	case KindRegex:
 		p.Text(t, `#"`)
 		p.Text(t, regexSource(v))
@@ -29,6 +32,12 @@ func (p *Printer) object(t *Thread, v Value) {
 		}
 	case KindException:
 		p.exception(t, As[Exception](v))
+	case KindMultiFn, KindProtocolFn:
+		p.unreadable(t, genericName(v))
+	case KindInstance:
+		p.unreadable(t, As[Instance](v).typ.FullName())
+	case KindProtocol:
+		p.unreadable(t, "Protocol "+As[Protocol](v).FullName())
 	case KindType:
 		p.Text(t, As[RecordType](v).FullName())
 	default:

@@ -49,3 +49,22 @@ func (p *Printer) held(v Value) (name string, val Value, ready, ok bool) {
 	}
 	return "", Nil, false, false
 }
+
+// genericName gives the name of a multimethod; a protocol's method has none of its own.
+func genericName(v Value) string {
+	if m, ok := As[Generic](v).Impl.(*MultiFn); ok {
+		return joinName(m.NS, m.Name)
+	}
+	return v.Kind().String()
+}
+
+// textFrom gives what the method toString of v gives, which must be a string: were it anything, it might be v again.
+func textFrom(t *Thread, method, v Value) string {
+	t.Enter()
+	s := t.Call1(method, v)
+	t.Leave()
+	if s.Kind() != KindString {
+		panic(TypeError(t, "toString", s, "a string"))
+	}
+	return s.Text()
+}

@@ -102,6 +102,9 @@ func (p *Printer) string(t *Thread, s string) {
 		p.Text(t, s)
 		return
 	}
+	if p.MaxBytes > 0 { // what lies beyond is not even looked at
+		s = cut(s, p.MaxBytes)
+	}
 	p.Text(t, `"`)
 	for s != "" && !p.full {
 		i := strings.IndexAny(s, "\"\\\n\t\r\f\b")

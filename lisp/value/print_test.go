@@ -108,6 +108,31 @@ func TestPrintObjects(t *testing.T) {
 	}
 }
 
+// TestPrintObjectText holds that str asks an object for its text, and takes nothing but a string for it.
+func TestPrintObjectText(t *testing.T) {
+	th := printThread(limit.Trusted())
+	object := func(f func(*value.Thread, value.Value) value.Value) value.Value {
+		fn := value.Of(value.NewBuiltin("toString", &value.Builtin{F1: f}))
+		methods := value.NewMap(th, value.Kw("toString"), fn)
+		return value.NewReified(th, value.NewMethodTable(th, []value.Value{value.Sym("Object")}, []value.Value{methods}))
+	}
+	named := object(func(*value.Thread, value.Value) value.Value { return value.Str("me") })
+	if got := value.ToString(th, named); got != "me" {
+		t.Errorf("got %s", got)
+	}
+	if got := value.PrStr(th, named); got != "#object[zeno.lang.Reified]" {
+		t.Errorf("got %s", got)
+	}
+	self := object(func(_ *value.Thread, v value.Value) value.Value { return v })
+	if got := tripOf(func() { value.ToString(th, self) }); got != "ClassCastException" {
+		t.Errorf("got %q", got)
+	}
+	again := object(func(t *value.Thread, v value.Value) value.Value { return value.Str(value.ToString(t, v)) })
+	if got := tripOf(func() { value.ToString(th, again) }); got != "StackOverflowError" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestPrintOptions(t *testing.T) {
 	th := printThread(limit.Trusted())
 	printed := func(p *value.Printer, src string) string {
