@@ -94,8 +94,15 @@ func dynamic(ns *value.Namespace, d corelib.Dynamic) *value.Var {
 	return v
 }
 
-// library gives the shared namespace of a name: clojure.x and joker.x are one.
+// shortNames are the aliases that every isolate has from the start: those that programmers give these libraries.
+var shortNames = map[string]string{"str": "joker.string", "string": "joker.string", "set": "joker.set", "walk": "joker.walk",
+	"zip": "joker.zip", "edn": "joker.edn", "json": "joker.json", "math": "joker.math", "pprint": "joker.pprint"}
+
+// library gives the shared namespace of a name: clojure.x and joker.x are one, and the usual aliases work.
 func (r *Runtime) library(name string) *value.Namespace {
+	if full := shortNames[name]; full != "" {
+		name = full
+	}
 	if n := r.shared[name]; n != nil {
 		return n
 	}

@@ -80,6 +80,9 @@ func resolveVar(t *value.Thread, sym *value.Symbol) *value.Var {
 	if v := ns.Find(sym.Name); v != nil {
 		return v
 	}
+	if !ns.SeesCore(sym.Name) {
+		return nil
+	}
 	return t.Env.Core.Var(sym.Name)
 }
 

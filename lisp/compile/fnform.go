@@ -188,7 +188,7 @@ func (a *analyser) def(form value.Value, args []value.Value, _ ctx) node {
 	}
 	n := &defNode{v: a.intern(form, sym), pos: a.pos(form)}
 	if !meta.IsNil() {
-		n.meta = a.analyse(meta, ctxExpr)
+		n.meta = a.analyse(quoteTag(a.t, meta), ctxExpr)
 		n.dynamic, n.macro, n.private = flag(a.t, meta, "dynamic"), flag(a.t, meta, "macro"), flag(a.t, meta, "private")
 	}
 	if n.dynamic {
@@ -201,6 +201,15 @@ func (a *analyser) def(form value.Value, args []value.Value, _ ctx) node {
 		}
 	}
 	return n
+}
+
+// quoteTag keeps a type hint from being evaluated: classes are names here, not values.
+func quoteTag(t *value.Thread, meta value.Value) value.Value {
+	tag := value.Kw("tag")
+	if v, ok := value.Get(t, meta, tag); ok && v.Kind() == value.KindSymbol {
+		return value.Assoc(t, meta, tag, value.NewList(t, value.Sym("quote"), v))
+	}
+	return meta
 }
 
 func flag(t *value.Thread, meta value.Value, name string) bool {
