@@ -1,0 +1,51 @@
+# zeno: two commands are enough, `make run` and `make test`. The others are for those who change it.
+
+GO       ?= go
+VERSION  ?= $(shell git describe --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+# staticcheck runs from the module proxy at this version; nothing of it enters go.mod.
+LINT     := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 30s
+
+.PHONY: build run check test bench lint fuzz cross need clean
+
+build: ## bin/zeno
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/zeno .
+
+run: build ## the main job on embedded defaults: no key, no network
+	bin/zeno demo
+
+check: build cross ## the quick tier, for every edit: under three minutes
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'gofmt would change these files'; exit 1; }
+	$(GO) vet ./...
+	$(GO) test -short ./...
+
+cross: ## other systems build
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build -o /dev/null .
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) build -o /dev/null .
+
+need: ## what the tests use and the machine lacks, by name from Debian
+	@.ci/need
+
+test: need build cross lint ## everything
+	$(GO) vet ./...
+	$(GO) test -race -timeout 25m ./...
+	$(GO) test -tags safevalue -timeout 15m ./lisp/...
+	cd bench && $(GO) vet ./... && $(GO) test ./...
+
+bench: ## ratios against peers, in one run
+	cd bench && $(GO) run . $(BENCH)
+
+lint: ## gofmt, vet, staticcheck
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) run $(LINT) ./...
+
+fuzz: ## each fuzz target for FUZZTIME
+	@for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    echo "fuzz $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit 1; \
+	  done; \
+	done
+
+clean:
+	rm -rf bin
