@@ -38,7 +38,7 @@ func colls() []Def {
 		{Name: "hash-map", Arglists: "([& keyvals])", Doc: "A map of keys and values in turn.", N: func(t *Thread, args []Value) Value { return value.NewMap(t, args...) }},
 		{Name: "array-map", Arglists: "([& keyvals])", Doc: "A map of keys and values in turn; a small one keeps their order.", N: func(t *Thread, args []Value) Value { return value.NewMap(t, args...) }},
 		{Name: "hash-set", Arglists: "([& keys])", Doc: "A set of the arguments.", N: func(t *Thread, args []Value) Value { return value.NewSet(t, args...) }},
-		{Name: "set", Arglists: "([coll])", Doc: "A set of the distinct elements of coll.", F1: setOf},
+		{Name: "set", Arglists: "([coll])", Doc: "A set of the distinct elements of coll.", F1: toSet},
 		{Name: "sorted-map", Arglists: "([& keyvals])", Doc: "A map of keys and values in turn, sorted by compare of the keys.",
 			N: func(t *Thread, args []Value) Value { return value.NewSortedMap(t, value.Nil, args...) }},
 		{Name: "sorted-map-by", Arglists: "([comparator & keyvals])", Doc: "A map of keys and values in turn, sorted by the comparator.",
@@ -201,7 +201,7 @@ func subvec3(t *Thread, v, start, end Value) Value {
 	return value.As[value.Vector](v).Subvec(t, int(from), int(to))
 }
 
-func setOf(t *Thread, coll Value) Value {
+func toSet(t *Thread, coll Value) Value {
 	if coll.Kind().IsSet() {
 		if !value.Meta(coll).IsNil() {
 			return value.WithMeta(t, coll, value.Nil)

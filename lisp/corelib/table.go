@@ -46,6 +46,10 @@ func Core() []Def {
 func Namespaces() map[string][]Def {
 	return map[string][]Def{
 		"joker.string": stringNS(),
+		"joker.set":    setNS(),
+		"joker.walk":   walkNS(),
+		"clojure.data": dataNS(),
+		"clojure.zip":  zipNS(),
 		"joker.math":   jokerMath(),
 		"clojure.math": clojureMath(),
 	}
