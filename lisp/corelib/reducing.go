@@ -21,14 +21,14 @@ func reducing() []Def {
 		{Name: "min-key", Arglists: "([k x] [k x & more])", Doc: "The argument of which k is least; of several, the last.", N: minKey, Min: 2},
 		{Name: "split-at", Arglists: "([n coll])", Doc: "A vector of the first n elements and the rest.",
 			F2: func(t *Thread, n, c Value) Value {
-				k := count(t, "split-at", n)
+				k := howMany(t, "split-at", n)
 				return pair(t, lazyTake(t, k, c), lazyDrop(t, k, c))
 			}},
 		{Name: "split-with", Arglists: "([pred coll])", Doc: "A vector of the elements before the first of which pred is false, and the rest.",
 			F2: func(t *Thread, p, c Value) Value { return pair(t, lazyTakeWhile(t, p, c), lazyDropWhile(t, p, c)) }},
 		{Name: "splitv-at", Arglists: "([n coll])", Doc: "A vector of the vector of the first n elements and the rest.",
 			F2: func(t *Thread, n, c Value) Value {
-				k := count(t, "splitv-at", n)
+				k := howMany(t, "splitv-at", n)
 				return pair(t, value.NewVectorOwned(t, firsts(t, k, c)), lazyDrop(t, k, c))
 			}},
 		{Name: "partition", Arglists: "([n coll] [n step coll] [n step pad coll])",
@@ -65,7 +65,7 @@ func pair(t *Thread, x, y Value) Value {
 }
 
 func partitionOf(t *Thread, n, step, coll Value, p partition) Value {
-	p.n, p.step = count(t, "partition", n), count(t, "partition", step)
+	p.n, p.step = howMany(t, "partition", n), howMany(t, "partition", step)
 	return p.lazy(t, coll)
 }
 

@@ -41,8 +41,8 @@ func seqs() []Def {
 	}
 }
 
-// count gives a number of elements that a program asks for. A fraction is rounded up.
-func count(t *Thread, who string, n Value) int64 {
+// howMany gives a number of elements that a program asks for. A fraction is rounded up.
+func howMany(t *Thread, who string, n Value) int64 {
 	switch {
 	case n.IsInt():
 		return n.Int()
@@ -112,11 +112,11 @@ func nth3(t *Thread, coll, n, other Value) Value {
 }
 
 func nthnext(t *Thread, coll, n Value) Value {
-	return value.Seq(t, nthRest(t, count(t, "nthnext", n), coll))
+	return value.Seq(t, nthRest(t, howMany(t, "nthnext", n), coll))
 }
 
 func nthrest(t *Thread, coll, n Value) Value {
-	k := count(t, "nthrest", n)
+	k := howMany(t, "nthrest", n)
 	if k <= 0 {
 		return coll
 	}
@@ -127,7 +127,7 @@ func boundedCount(t *Thread, n, coll Value) Value {
 	if value.Counted(coll) {
 		return value.Int(int64(value.Count(t, coll)))
 	}
-	most, i := count(t, "bounded-count", n), int64(0)
+	most, i := howMany(t, "bounded-count", n), int64(0)
 	if most > 0 {
 		value.Each(t, coll, func(Value) bool {
 			i++
@@ -188,7 +188,7 @@ func some(t *Thread, pred, coll Value) Value {
 }
 
 func takeLast(t *Thread, n, coll Value) Value {
-	k := count(t, "take-last", n)
+	k := howMany(t, "take-last", n)
 	if k <= 0 {
 		return value.Nil
 	}
@@ -210,7 +210,7 @@ func dorun1(t *Thread, coll Value) Value {
 }
 
 func dorun2(t *Thread, n, coll Value) Value {
-	k := count(t, "dorun", n)
+	k := howMany(t, "dorun", n)
 	for s := value.Seq(t, coll); k > 0 && !s.IsNil(); k-- {
 		t.Step()
 		s = value.Next(t, s)

@@ -23,17 +23,17 @@ func lazySeqs() []Def {
 		{Name: "concat", Arglists: "([] [x] [x y] [x y & zs])", Doc: "A lazy seq of the elements of each collection in turn.",
 			N: func(t *Thread, args []Value) Value { return lazyConcatOf(t, copied(t, args)) }},
 		{Name: "take", Arglists: "([n] [n coll])", Doc: "A lazy seq of the first n elements. A transducer without a collection.",
-			F1: takeXF, F2: func(t *Thread, n, c Value) Value { return lazyTake(t, count(t, "take", n), c) }},
+			F1: takeXF, F2: func(t *Thread, n, c Value) Value { return lazyTake(t, howMany(t, "take", n), c) }},
 		{Name: "take-while", Arglists: "([pred] [pred coll])", Doc: "A lazy seq of the elements before the first of which pred is false. A transducer without a collection.",
 			F1: takeWhileXF, F2: lazyTakeWhile},
 		{Name: "take-nth", Arglists: "([n] [n coll])", Doc: "A lazy seq of every nth element, beginning with the first. A transducer without a collection.",
-			F1: takeNthXF, F2: func(t *Thread, n, c Value) Value { return lazyTakeNth(t, count(t, "take-nth", n), c) }},
+			F1: takeNthXF, F2: func(t *Thread, n, c Value) Value { return lazyTakeNth(t, howMany(t, "take-nth", n), c) }},
 		{Name: "drop", Arglists: "([n] [n coll])", Doc: "A lazy seq of all but the first n elements. A transducer without a collection.",
-			F1: dropXF, F2: func(t *Thread, n, c Value) Value { return lazyDrop(t, count(t, "drop", n), c) }},
+			F1: dropXF, F2: func(t *Thread, n, c Value) Value { return lazyDrop(t, howMany(t, "drop", n), c) }},
 		{Name: "drop-while", Arglists: "([pred] [pred coll])", Doc: "A lazy seq of the elements from the first of which pred is false. A transducer without a collection.",
 			F1: dropWhileXF, F2: lazyDropWhile},
 		{Name: "drop-last", Arglists: "([coll] [n coll])", Doc: "A lazy seq of all but the last element, or the last n.",
-			F1: func(t *Thread, c Value) Value { return lazyDropLast(t, 1, c) }, F2: func(t *Thread, n, c Value) Value { return lazyDropLast(t, count(t, "drop-last", n), c) }},
+			F1: func(t *Thread, c Value) Value { return lazyDropLast(t, 1, c) }, F2: func(t *Thread, n, c Value) Value { return lazyDropLast(t, howMany(t, "drop-last", n), c) }},
 		{Name: "distinct", Arglists: "([] [coll])", Doc: "A lazy seq of the elements without those that came before. A transducer without a collection.",
 			F0: distinctXF, F1: func(t *Thread, c Value) Value { return lazyDistinct(t, c, value.EmptySet) }},
 		{Name: "dedupe", Arglists: "([] [coll])", Doc: "A lazy seq of the elements without those equal to the one before. A transducer without a collection.",
@@ -56,7 +56,7 @@ func lazySeqs() []Def {
 		{Name: "replicate", Arglists: "([n x])", Doc: "A lazy seq of x n times; use repeat.", F2: repeat2},
 		{Name: "repeatedly", Arglists: "([f] [n f])", Doc: "A lazy seq of the results of calling f without arguments, for ever or n times.",
 			F1: func(t *Thread, f Value) Value { return lazyRepeatedly(t, -1, f) },
-			F2: func(t *Thread, n, f Value) Value { return lazyRepeatedly(t, max(0, count(t, "repeatedly", n)), f) }},
+			F2: func(t *Thread, n, f Value) Value { return lazyRepeatedly(t, max(0, howMany(t, "repeatedly", n)), f) }},
 		{Name: "cycle", Arglists: "([coll])", Doc: "An endless lazy seq of the elements of coll over and over.", F1: value.NewCycle},
 		{Name: "range", Arglists: "([] [end] [start end] [start end step])", Doc: "The numbers from start, 0 if not given, until end, which is not among them, by step.",
 			F0: func(t *Thread) Value { return value.NewNumRange(t, value.Int(0), value.Nil, value.Int(1)) },
@@ -108,7 +108,7 @@ func repeat1(t *Thread, x Value) Value {
 
 func repeat2(t *Thread, n, x Value) Value {
 	t.Charge(lazyBytes)
-	return value.NewRepeatN(x, count(t, "repeat", n))
+	return value.NewRepeatN(x, howMany(t, "repeat", n))
 }
 
 func rangeOf(t *Thread, start, end, step Value) Value {

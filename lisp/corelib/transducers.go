@@ -100,7 +100,7 @@ func mapcatXF(t *Thread, f Value) Value {
 }
 
 func takeXF(t *Thread, n Value) Value {
-	limit := count(t, "take", n)
+	limit := howMany(t, "take", n)
 	return transducer(t, "take", func(t *Thread, rf Value) Value {
 		var i counter
 		return reducer(t, "take", rf, func(t *Thread, acc, x Value) Value {
@@ -128,7 +128,7 @@ func takeWhileXF(t *Thread, pred Value) Value {
 }
 
 func dropXF(t *Thread, n Value) Value {
-	skip := count(t, "drop", n)
+	skip := howMany(t, "drop", n)
 	return transducer(t, "drop", func(t *Thread, rf Value) Value {
 		var i counter
 		return reducer(t, "drop", rf, func(t *Thread, acc, x Value) Value {
@@ -154,7 +154,7 @@ func dropWhileXF(t *Thread, pred Value) Value {
 }
 
 func takeNthXF(t *Thread, n Value) Value {
-	k := count(t, "take-nth", n)
+	k := howMany(t, "take-nth", n)
 	return transducer(t, "take-nth", func(t *Thread, rf Value) Value {
 		var i counter
 		return reducer(t, "take-nth", rf, func(t *Thread, acc, x Value) Value {

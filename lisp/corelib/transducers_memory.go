@@ -36,7 +36,7 @@ func distinctXF(t *Thread) Value {
 }
 
 func partitionAllXF(t *Thread, n Value) Value {
-	size := count(t, "partition-all", n)
+	size := howMany(t, "partition-all", n)
 	return transducer(t, "partition-all", func(t *Thread, rf Value) Value {
 		part := newCell(t, value.EmptyVector)
 		return reducer(t, "partition-all", rf, func(t *Thread, acc, x Value) Value {

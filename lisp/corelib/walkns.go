@@ -9,9 +9,9 @@ func walkNS() []Def {
 		{Name: "postwalk", Arglists: "([f form])", Doc: "form with each part replaced by f of it, inner parts first.", F2: postwalk},
 		{Name: "prewalk", Arglists: "([f form])", Doc: "form with each part replaced by f of it, outer parts first.", F2: prewalk},
 		{Name: "postwalk-replace", Arglists: "([smap form])", Doc: "form with the parts that are keys of smap replaced by their values, inner parts first.",
-			F2: func(t *Thread, smap, form Value) Value { return postwalk(t, swapping(t, smap), form) }},
+			F2: func(t *Thread, smap, form Value) Value { return postwalk(t, substituting(t, smap), form) }},
 		{Name: "prewalk-replace", Arglists: "([smap form])", Doc: "form with the parts that are keys of smap replaced by their values, outer parts first.",
-			F2: func(t *Thread, smap, form Value) Value { return prewalk(t, swapping(t, smap), form) }},
+			F2: func(t *Thread, smap, form Value) Value { return prewalk(t, substituting(t, smap), form) }},
 		{Name: "keywordize-keys", Arglists: "([m])", Doc: "m with the keys of all maps that are strings made keywords.", F1: keywordizeKeys},
 		{Name: "stringify-keys", Arglists: "([m])", Doc: "m with the keys of all maps that are keywords made strings.", F1: stringifyKeys},
 		{Name: "macroexpand-all", Arglists: "([form])", Doc: "form with all macro calls in it expanded.", F1: macroexpandAll},
@@ -76,7 +76,7 @@ func prewalk(t *Thread, f, form Value) Value {
 	return out
 }
 
-func swapping(t *Thread, smap Value) Value {
+func substituting(t *Thread, smap Value) Value {
 	c := &closure{name: "replace", f1: func(t *Thread, x Value) Value {
 		if value.Contains(t, smap, x) {
 			return get2(t, smap, x)
