@@ -39,6 +39,14 @@ func Core() []Def {
 		sorting(),
 		preds(),
 		arrays(),
+		state(),
+		futures(),
+		vars(),
+		namespaces(),
+		errorFns(),
+		printFns(),
+		evalFns(),
+		symbols(),
 	)
 }
 
@@ -52,12 +60,14 @@ func Namespaces() map[string][]Def {
 		"clojure.zip":  zipNS(),
 		"joker.math":   jokerMath(),
 		"clojure.math": clojureMath(),
+		"clojure.edn":  ednNS(),
 	}
 }
 
 // Constants gives the data of the namespaces by name.
 func Constants() map[string][]Const {
 	return map[string][]Const{
+		coreName:       classConstants(),
 		"joker.math":   jokerMathConstants(),
 		"clojure.math": clojureMathConstants(),
 	}

@@ -93,6 +93,7 @@ func (b *Box) Set(v Value) { b.p.Store(&v) }
 // look-up is one step and leaving a form is one assignment.
 type Bindings struct {
 	boxes map[*Var]*Box // never written once made
+	under *Bindings     // of push-thread-bindings: what pop goes back to
 }
 
 func (b *Bindings) find(v *Var) *Box { return b.boxes[v] }
@@ -118,7 +119,25 @@ func (t *Thread) Bind(vars []*Var, vals []Value) {
 	for i, v := range vars {
 		boxes[v] = NewBox(vals[i])
 	}
-	t.Binds = &Bindings{boxes}
+	t.Binds = &Bindings{boxes: boxes}
+}
+
+// PushBindings puts new bindings in force until PopBindings.
+func (t *Thread) PushBindings(vars []*Var, vals []Value) {
+	under := t.Binds
+	if under == nil {
+		under = &Bindings{}
+	}
+	t.Bind(vars, vals)
+	t.Binds.under = under
+}
+
+// PopBindings undoes the last PushBindings, unless other bindings came over it.
+func (t *Thread) PopBindings() {
+	if t.Binds == nil || t.Binds.under == nil {
+		panic(StateError("pop-thread-bindings: got no bindings to pop"))
+	}
+	t.Binds = t.Binds.under
 }
 
 // Bound lists the vars bound on t and their values.
@@ -139,9 +158,33 @@ type Namespace struct {
 	meta atomic.Pointer[Value]
 
 	mu      sync.RWMutex
-	vars    map[string]*Var   // defined here
-	refers  map[string]*Var   // referred from elsewhere
-	aliases map[string]string // alias -> namespace name
+	vars    map[string]*Var            // defined here
+	refers  map[string]*Var            // referred from elsewhere
+	aliases map[string]string          // alias -> namespace name
+	core    atomic.Pointer[coreFilter] // what of the core is known here; nil: all
+}
+
+type coreFilter struct {
+	only    map[string]bool // nil: all
+	exclude map[string]bool
+}
+
+// FilterCore makes only some names of the core known here without their namespace. A nil only means all.
+func (n *Namespace) FilterCore(only []string, exclude map[string]bool) {
+	f := &coreFilter{exclude: exclude}
+	if only != nil {
+		f.only = make(map[string]bool, len(only))
+		for _, name := range only {
+			f.only[name] = true
+		}
+	}
+	n.core.Store(f)
+}
+
+// SeesCore tells whether a name of the core is known here without its namespace.
+func (n *Namespace) SeesCore(name string) bool {
+	f := n.core.Load()
+	return f == nil || (f.only == nil || f.only[name]) && !f.exclude[name]
 }
 
 // NewNamespace makes an empty namespace.

@@ -1,0 +1,157 @@
+package corelib
+
+import (
+	"errors"
+	"io"
+
+	"github.com/reflection-dev/zeno/lisp/compile"
+	"github.com/reflection-dev/zeno/lisp/read"
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// programOptions reads program text for t's environment, with the tags of *data-readers*.
+func programOptions(t *Thread) read.Options {
+	o := read.Options{
+		ReadCond: read.CondForbid, CoreNS: t.Env.Core.Name, CurrentNS: t.NS().Name,
+		AliasNS: func(alias string) (string, bool) { return t.NS().Aliased(alias) },
+		Resolve: func(s *value.Symbol) *value.Symbol { return compile.Qualify(t, s) },
+		Regex:   CompileRegex,
+	}
+	tags := dynamicValue(t, "*data-readers*")
+	o.Tags = tagsOf(t, tags)
+	if f := dynamicValue(t, "*default-data-reader-fn*"); !f.IsNil() {
+		o.Default = func(t *Thread, tag, form Value) Value { return t.Call2(f, tag, form) }
+	}
+	return o
+}
+
+// tagsOf makes the look-up of tags of a map from symbol to function.
+func tagsOf(t *Thread, m Value) func(string) read.TagFunc {
+	if m.IsNil() || value.Count(t, m) == 0 {
+		return nil
+	}
+	return func(tag string) read.TagFunc {
+		f, ok := value.Get(t, m, value.Sym(tag))
+		if !ok || f.IsNil() {
+			return nil
+		}
+		return func(t *Thread, form Value) Value { return t.Call1(f, form) }
+	}
+}
+
+// applyOptions reads the options of read-string: :read-cond and :features; it gives :eof.
+func applyOptions(t *Thread, o *read.Options, m Value) (eof Value, hasEOF bool) {
+	get := func(key string) (Value, bool) { return value.Get(t, m, value.Kw(key)) }
+	if v, ok := get("read-cond"); ok {
+		switch {
+		case value.Identical(v, value.Kw("allow")):
+			o.ReadCond = read.CondAllow
+		case value.Identical(v, value.Kw("preserve")):
+			o.ReadCond = read.CondPreserve
+		}
+	}
+	if v, ok := get("features"); ok && !v.IsNil() {
+		o.Features = []string{"joker"}
+		value.Each(t, v, func(x Value) bool {
+			if x.Kind() == value.KindKeyword {
+				t.Charge(16)
+				o.Features = append(o.Features, value.As[value.Keyword](x).FullName())
+			}
+			return true
+		})
+	}
+	eof, hasEOF = get("eof")
+	return eof, hasEOF && !value.Identical(eof, value.Kw("eofthrow"))
+}
+
+// readError is a fault in a text as Lisp sees it.
+func readError(err error) *value.Exception {
+	var bad *read.Error
+	switch {
+	case errors.As(err, &bad):
+		return bad.Exception()
+	case errors.Is(err, io.EOF):
+		return value.Errorf("ParseError", "read: got the end of the text, want a form")
+	}
+	return value.WrapError(err)
+}
+
+// readFirst reads the first form of src.
+func readFirst(t *Thread, src string, o read.Options, eof Value, hasEOF bool) Value {
+	v, err := read.New(t, src, o).Read()
+	if errors.Is(err, io.EOF) && hasEOF {
+		return eof
+	}
+	if err != nil {
+		panic(readError(err))
+	}
+	return v
+}
+
+// readData reads a form of data that Go code wrote.
+func readData(t *Thread, src string) (Value, error) {
+	return read.New(t, src, read.Options{EDN: true}).Read()
+}
+
+func readString(t *Thread, s Value) Value {
+	return readFirst(t, stringOf(t, "read-string", s), programOptions(t), value.Nil, false)
+}
+
+func readStringOpts(t *Thread, opts, s Value) Value {
+	o := programOptions(t)
+	eof, has := applyOptions(t, &o, opts)
+	return readFirst(t, stringOf(t, "read-string", s), o, eof, has)
+}
+
+// readArgs sorts the arguments of read out.
+type readArgs struct {
+	from   *lines
+	opts   read.Options
+	eof    Value
+	hasEOF bool
+}
+
+func readArgsOf(t *Thread, who string, args []Value) readArgs {
+	a := readArgs{opts: programOptions(t)}
+	a.opts.ReadCond = read.CondForbid
+	stream := value.Nil
+	switch {
+	case len(args) == 0:
+		stream = dynamicValue(t, "*in*")
+	case len(args) == 2:
+		a.eof, a.hasEOF = applyOptions(t, &a.opts, args[0])
+		stream = args[1]
+	default:
+		stream = args[0]
+		a.hasEOF = len(args) > 1 && !args[1].Truthy()
+		if len(args) > 2 {
+			a.eof = args[2]
+		}
+	}
+	a.from = input(t, who, stream)
+	return a
+}
+
+func readIn(t *Thread, args []Value) Value {
+	a := readArgsOf(t, "read", args)
+	v, _, err := a.from.form(t, a.opts)
+	if errors.Is(err, io.EOF) && a.hasEOF {
+		return a.eof
+	}
+	if err != nil {
+		panic(readError(err))
+	}
+	return v
+}
+
+func readInString(t *Thread, args []Value) Value {
+	a := readArgsOf(t, "read+string", args)
+	v, text, err := a.from.form(t, a.opts)
+	if errors.Is(err, io.EOF) && a.hasEOF {
+		return value.NewVector(t, []Value{a.eof, value.Str("")})
+	}
+	if err != nil {
+		panic(readError(err))
+	}
+	return value.NewVector(t, []Value{v, value.Str(text)})
+}
