@@ -97,30 +97,29 @@ func (c *mcpClient) connect(ctx context.Context) error {
 		transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + c.s.token}),
 		transport.WithHTTPLogger(c.s.conf.Log))
 	if err != nil {
-		return c.clean(err)
+		return c.clean(ctx, err)
 	}
 	c.client = made
 	if err := made.Start(ctx); err != nil {
-		return c.clean(err)
+		return c.clean(ctx, err)
 	}
 	var hello mcp.InitializeRequest
 	hello.Params.ClientInfo = mcp.Implementation{Name: "zeno-scripted", Version: "1"}
 	if _, err := made.Initialize(ctx, hello); err != nil {
 		c.close()
-		return c.clean(err)
+		return c.clean(ctx, err)
 	}
 	return nil
 }
 
 func (c *mcpClient) close() { _ = c.client.Close() }
 
-// clean redacts an error and keeps what a caller may ask of it.
-func (c *mcpClient) clean(err error) error {
+// clean redacts an error. What net/http reports after the context's end is the cause it was cancelled with; an agent asks
+// for context.Canceled, as everywhere.
+func (c *mcpClient) clean(ctx context.Context, err error) error {
 	text := c.s.red.text(err.Error())
-	for _, known := range []error{context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, known) {
-			return fmt.Errorf("%s: %w", strings.TrimSuffix(text, ": "+known.Error()), known)
-		}
+	if ended := ctx.Err(); ended != nil {
+		return fmt.Errorf("%s: %w", text, ended)
 	}
 	return errors.New(text)
 }
@@ -132,7 +131,7 @@ func (c *mcpClient) Eval(ctx context.Context, code string) (string, bool, error)
 	q.Params.Arguments = map[string]any{"code": code}
 	res, err := c.client.CallTool(ctx, q)
 	if err != nil {
-		return "", false, c.clean(err)
+		return "", false, c.clean(ctx, err)
 	}
 	var text strings.Builder
 	for _, content := range res.Content {
@@ -146,7 +145,7 @@ func (c *mcpClient) Eval(ctx context.Context, code string) (string, bool, error)
 func (c *mcpClient) Tools(ctx context.Context) ([]Tool, error) {
 	res, err := c.client.ListTools(ctx, mcp.ListToolsRequest{})
 	if err != nil {
-		return nil, c.clean(err)
+		return nil, c.clean(ctx, err)
 	}
 	tools := make([]Tool, len(res.Tools))
 	for i, t := range res.Tools {

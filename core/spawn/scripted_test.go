@@ -50,7 +50,7 @@ func TestScriptedStatuses(t *testing.T) {
 	}{
 		{"error", func(context.Context, Client) (string, error) { return "", errors.New("it broke") }, nil, Failed, "agent: it broke"},
 		{"panic", func(context.Context, Client) (string, error) { panic("boom") }, nil, Failed, "agent: panic: boom"},
-		{"nil panic", func(context.Context, Client) (string, error) { var m map[string]int; m["a"] = 1; return "", nil }, nil, Failed, "nil map"},
+		{"runtime panic", func(_ context.Context, c Client) (string, error) { return c.(interface{ x() string }).x(), nil }, nil, Failed, "interface conversion"},
 		{"timeout", block, func(q *Request) { q.Timeout = 200 * time.Millisecond }, Timeout, "200ms"},
 		{"role", block, func(q *Request) { q.Role = "nobody" }, Refused, "registered role"},
 	} {

@@ -3,7 +3,6 @@ package spawn
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -65,7 +64,9 @@ func (s *run) fillDirs(d dirs) error {
 	if err != nil {
 		return &requestError{err}
 	}
-	return copySession(from, d.session, s.conf.MaxSession)
+	c := sessionCopy{from: from, to: d.session, rest: s.conf.MaxSession, rehome: s.conf.Backends[s.req.Backend].Rehome,
+		oldHome: filepath.Join(s.spawnsDir(), filepath.Base(from), "home"), newHome: d.home}
+	return c.run()
 }
 
 func taken(id string, err error) error {
@@ -159,53 +160,6 @@ func (s *run) findSession(session string) (string, error) {
 		return "", fmt.Errorf("resume: the files of session %q are gone; only the latest %d are kept", session, s.conf.MaxSessions)
 	}
 	return dir, nil
-}
-
-// copySession copies regular files only: a link in there was made by an agent and may point anywhere.
-func copySession(from, to string, limit int64) error {
-	var total int64
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return fmt.Errorf("failed to read the session: %w", err)
-		}
-		rest, err := filepath.Rel(from, path)
-		if err != nil || rest == "." {
-			return err
-		}
-		target := filepath.Join(to, rest)
-		switch {
-		case entry.IsDir():
-			return os.MkdirAll(target, 0o700)
-		case entry.Type().IsRegular():
-			n, err := copyFile(path, target, limit-total)
-			total += n
-			return err
-		}
-		return nil
-	})
-}
-
-func copyFile(from, to string, limit int64) (int64, error) {
-	in, err := os.OpenFile(from, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		return 0, fmt.Errorf("failed to read the session: %w", err)
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return 0, fmt.Errorf("failed to copy the session: %w", err)
-	}
-	n, err := io.Copy(out, io.LimitReader(in, limit+1))
-	if closing := out.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return n, fmt.Errorf("failed to copy the session: %w", err)
-	}
-	if n > limit {
-		return n, &requestError{errors.New("resume: the session's files exceed Config.MaxSession; start a new session")}
-	}
-	return n, nil
 }
 
 // pruneSessions keeps the newest session directories, never touching those of running spawns.

@@ -32,6 +32,9 @@ type Backend struct {
 	Files map[string]File
 	// Links maps paths, relative to the private home, to the template of the absolute directory they point to.
 	Links map[string]string
+	// Rehome is a pattern (path.Match) for the names of session files that begin with where the CLI ran. A resume
+	// takes place in another home, so the copy made for it says the new one.
+	Rehome string
 	// Vars holds defaults of further variables, which a spawn may override.
 	Vars map[string]string
 	// Requires lists variables that must not be empty.

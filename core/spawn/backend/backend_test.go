@@ -230,6 +230,7 @@ func TestDecodeNamesTheField(t *testing.T) {
 		{set("escapes", []any{map[string]any{"match": "(", "with": ""}}), "escapes[0].match: error parsing"},
 		{set("vars", map[string]any{"prompt": "x"}), "vars: got \"prompt\""},
 		{set("requires", []any{"nope"}), "requires[0]: got the unknown variable"},
+		{set("rehome", "["), "rehome: got"},
 		{set("tool-name", ""), "tool-name: got none"},
 		{set("stream", map[string]any{}), "stream.rules: got none"},
 		{rule(map[string]any{"take": map[string]any{"text": "x"}}), "stream.rules: got no rule that takes the answer"},

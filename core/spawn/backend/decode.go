@@ -21,6 +21,7 @@ func Decode(name string, data map[string]any) (Backend, error) {
 		"env":       func(p string, v any) { b.Env = table(d, p, v, d.text) },
 		"files":     func(p string, v any) { b.Files = table(d, p, v, d.file) },
 		"links":     func(p string, v any) { b.Links = table(d, p, v, d.text) },
+		"rehome":    func(p string, v any) { b.Rehome = d.text(p, v) },
 		"vars":      func(p string, v any) { b.Vars = table(d, p, v, d.text) },
 		"requires":  func(p string, v any) { b.Requires = list(d, p, v, d.text) },
 		"escapes":   func(p string, v any) { b.Escapes = list(d, p, v, d.escape) },

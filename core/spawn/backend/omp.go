@@ -40,7 +40,9 @@ func omp() Backend {
 			"system-work.md":      {Text: "${system}\n\n" + ompWork, If: "system tools"},
 			"work.md":             {Text: ompWork, If: "tools", Unless: "system"},
 		},
-		Vars: map[string]string{"api": "openai-completions"},
+		// A resumed session goes on in the directory its header names, and is refused where that is gone.
+		Rehome: "*.jsonl",
+		Vars:   map[string]string{"api": "openai-completions"},
 		// "@path" makes the CLI read that file, of whatever directory, and send it to the model: an invisible word joiner
 		// after the @ keeps it text.
 		Escapes: []Escape{{

@@ -3,6 +3,7 @@ package backend
 import (
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -43,6 +44,9 @@ func (b Backend) checkNames() error {
 	}
 	if b.ToolName == "" {
 		return b.wrong("tool-name", "got none, want the eval tool's name as the model sees it")
+	}
+	if _, err := path.Match(b.Rehome, ""); err != nil {
+		return b.wrong("rehome", "got %q, want a file name pattern such as *.jsonl", b.Rehome)
 	}
 	for name := range b.Vars {
 		if slices.Contains(Variables(), name) {
