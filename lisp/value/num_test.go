@@ -150,3 +150,19 @@ func BenchmarkMulFloats(b *testing.B) {
 	}
 	_ = acc
 }
+
+func TestWeight(t *testing.T) {
+	th := testThread()
+	for _, c := range []struct {
+		src  string
+		want int
+	}{{"1", 0}, {"1N", 32}, {"1/3", 88}, {"1.5M", 32}, {"1e100000M", 32}, {"340282366920938463463374607431768211456", 48}} {
+		v, err := ParseNumber(th, c.src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Weight(v); got != c.want {
+			t.Errorf("%s: got %d bytes, want %d", c.src, got, c.want)
+		}
+	}
+}
