@@ -146,29 +146,27 @@ func joinRels(t *Thread, a, b Value) Value {
 	if isEmpty(t, a) || isEmpty(t, b) {
 		return value.EmptySet
 	}
-	common := intersection(t, []Value{toSet(t, value.Keys(t, value.First(t, a))), toSet(t, value.Keys(t, value.First(t, b)))})
-	return joinOn(t, a, b, common, func(m Value) Value { return m })
-}
-
-// joinBy joins where the values of the keys of km in the one are those of its values in the other.
-func joinBy(t *Thread, a, b, km Value) Value {
-	return joinOn(t, a, b, value.Keys(t, km), func(m Value) Value { return renameKeys(t, selectKeys(t, m, value.Keys(t, km)), km) }, km)
-}
-
-// joinOn merges the maps of two relations. The smaller one is indexed; keyOf makes of a map of the one the key by which
-// it is found in the other.
-func joinOn(t *Thread, a, b, ks Value, keyOf func(m Value) Value, km ...Value) Value {
-	big, small := bySize(t, a, b)
-	if len(km) > 0 {
-		if value.Identical(big, a) { // index b: its keys are the values of km
-			return merged(t, a, index(t, b, value.Vals(t, km[0])), keyOf)
-		}
-		back := mapInvert(t, km[0])
-		return merged(t, b, index(t, a, ks), func(m Value) Value { return renameKeys(t, selectKeys(t, m, value.Keys(t, back)), back) })
+	ks := intersection(t, []Value{toSet(t, value.Keys(t, value.First(t, a))), toSet(t, value.Keys(t, value.First(t, b)))})
+	if value.Count(t, a) > value.Count(t, b) {
+		a, b = b, a
 	}
-	return merged(t, big, index(t, small, ks), func(m Value) Value { return selectKeys(t, keyOf(m), ks) })
+	return merged(t, b, index(t, a, ks), func(m Value) Value { return selectKeys(t, m, ks) })
 }
 
+// joinBy joins where the values of the keys of km in the one are those of its values in the other. The smaller relation
+// is indexed.
+func joinBy(t *Thread, a, b, km Value) Value {
+	if value.Count(t, a) > value.Count(t, b) {
+		a, b = b, a
+	} else {
+		km = mapInvert(t, km)
+	}
+	return merged(t, b, index(t, a, value.Vals(t, km)), func(m Value) Value {
+		return renameKeys(t, selectKeys(t, m, value.Keys(t, km)), km)
+	})
+}
+
+// merged merges each map of rel with those that idx has under its key.
 func merged(t *Thread, rel, idx Value, keyOf func(m Value) Value) Value {
 	out := value.EmptySet
 	value.Each(t, rel, func(m Value) bool {

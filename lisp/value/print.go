@@ -128,7 +128,7 @@ func (p *Printer) Print(t *Thread, v Value) {
 	switch k := v.Kind(); {
 	case k <= KindKeyword:
 		p.scalar(t, v)
-	case k.IsColl():
+	case k.IsColl() || k == KindEduction && !p.safe:
 		p.coll(t, v)
 	default:
 		p.object(t, v)

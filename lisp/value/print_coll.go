@@ -9,7 +9,7 @@ func (p *Printer) coll(t *Thread, v Value) {
 	t.Enter()
 	p.level++
 	switch k := v.Kind(); {
-	case k.IsSeq():
+	case k.IsSeq() || k == KindEduction:
 		p.seq(t, v)
 	case k.IsVector():
 		p.items(t, "[", v, "]")
