@@ -61,6 +61,7 @@ func New() *Runtime {
 		}
 		r.shared[name] = ns
 	}
+	r.constants()
 	r.out = value.NewVar(CoreName, "*out*")
 	r.out.Dynamic.Store(true)
 	r.out.SetRoot(value.Nil)
@@ -71,6 +72,24 @@ func New() *Runtime {
 		}
 	}
 	return r
+}
+
+// constants defines the data of the namespaces.
+func (r *Runtime) constants() {
+	for name, cs := range corelib.Constants() {
+		ns := r.core
+		if name != CoreName {
+			if ns = r.shared[name]; ns == nil {
+				ns = value.NewNamespace(name)
+				r.shared[name] = ns
+			}
+		}
+		for _, c := range cs {
+			v := ns.Intern(c.Name)
+			v.SetRoot(c.Value)
+			v.Sealed = true
+		}
+	}
 }
 
 // seal defines b in ns for good.

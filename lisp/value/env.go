@@ -3,6 +3,7 @@ package value
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -335,11 +336,24 @@ func NewEnv(core *Namespace, shared func(string) *Namespace) *Env {
 	return &Env{Core: core, shared: shared, spaces: map[string]*Namespace{}}
 }
 
-// Namespace gives the namespace of a name, or nil. joker.core and clojure.core are one.
+// Namespace gives the namespace of a name, or nil. joker.x and clojure.x are two names of one library.
 func (e *Env) Namespace(name string) *Namespace {
 	if name == "clojure.core" || name == e.Core.Name {
 		return e.Core
 	}
+	if n := e.exactly(name); n != nil {
+		return n
+	}
+	if rest, ok := strings.CutPrefix(name, "clojure."); ok {
+		return e.exactly("joker." + rest)
+	}
+	if rest, ok := strings.CutPrefix(name, "joker."); ok {
+		return e.exactly("clojure." + rest)
+	}
+	return nil
+}
+
+func (e *Env) exactly(name string) *Namespace {
 	e.mu.RLock()
 	n := e.spaces[name]
 	e.mu.RUnlock()
