@@ -17,7 +17,7 @@ func (h *Host) files() []value.Builtin {
 			Doc: "All that f holds, as a string. f is the name of a file or a reader, such as *in* or an open file. Options, such as :encoding, are accepted and have no effect: text is UTF-8."},
 		{Name: "spit", Host: true, N: h.spit, Min: 2, Arglists: "([f content] [f content & options])",
 			Doc: "Writes (str content) to f, the name of a file or a writer. A file is made or replaced, with :append true added to."},
-		def("load-file", "([filename])", "Reads and evaluates every form of a file, and gives the value of the last.", h.loadFile),
+		def("load-file", "([filename])", "Reads and evaluates every form of a file, seen from the directory of chdir, and gives the value of the last.", h.loadFile),
 		def("file-seq", "([dir])", "A lazy seq of the paths of dir and of everything below it, each directory before what it holds. Symbolic links are not followed.",
 			func(t *Thread, dir string) Value { return h.walk(t, "file-seq", dir, pathOf) }),
 		{Name: "close!", Host: true, F1: closeValue, Arglists: "([x])",
@@ -81,9 +81,10 @@ func (h *Host) spit(t *Thread, args []Value) Value {
 	}
 	text := value.ToString(t, args[1])
 	if args[0].Kind() != value.KindString {
-		w := writerOf(t, "spit", args[0])
-		_, err := io.WriteString(w, text)
-		check("spit", "write", value.Brief(t, args[0]), err)
+		writing(t, "spit", args[0], func(w io.Writer) {
+			_, err := io.WriteString(w, text)
+			check("spit", "write", value.Brief(t, args[0]), err)
+		})
 		return value.Nil
 	}
 	name := args[0].Text()

@@ -13,59 +13,32 @@ import (
 // lineReaders are the functions of joker.core that read line by line.
 func (h *Host) lineReaders() []value.Builtin {
 	return []value.Builtin{
-		def("read-line", "([])", "The next line of *in*, without its end; nil when there is none.", h.readLine),
 		def("line-seq", "([rdr])", "A lazy seq of the lines of rdr, an open file or another reader; nil when there is none.", h.lineSeq),
 	}
 }
 
-// readLine reads from *in*, or from the configured input where *in* is not bound to a reader.
-func (h *Host) readLine(t *Thread) Value {
-	s, ok := h.inputLines(t).next(t, "read-line")
-	if !ok {
-		return value.Nil
-	}
-	return str(t, s)
-}
-
-// inputLines gives the line reader over *in*. It is kept from call to call, since a read that was waited for in vain may
-// have a line for the next one.
-func (h *Host) inputLines(t *Thread) *lines {
-	r := h.In
-	if t.Env != nil && t.Env.Core != nil {
-		if in := t.Env.Core.Var("*in*"); in != nil {
-			if x, ok := value.HostOf[io.Reader](in.Get(t)); ok {
-				r = x
-			}
-		}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.input == nil || h.input.of != r {
-		h.input = &lines{of: r, r: buffered(r), max: h.MaxLine}
-	}
-	return h.input
-}
-
 func (h *Host) lineSeq(t *Thread, rdr Value) Value {
-	r := readerOf(t, "line-seq", rdr)
-	return value.Seq(t, lineCell(&lines{of: r, r: buffered(r), max: h.MaxLine}, rdr))
+	if _, ok := value.HostOf[io.Reader](rdr); !ok && stream(rdr, "reader") {
+		return value.Seq(t, lineCell(func(t *Thread) (string, bool) { return inputLine(t, rdr) }, rdr))
+	}
+	l := &lines{r: buffered(readerOf(t, "line-seq", rdr)), max: h.MaxLine}
+	return value.Seq(t, lineCell(l.next, rdr))
 }
 
 // lineCell is the lazy seq of the lines that are left.
-func lineCell(l *lines, held Value) Value {
+func lineCell(next func(*Thread) (string, bool), held Value) Value {
 	return value.NewLazyGo(func(t *Thread) Value {
-		s, ok := l.next(t, "line-seq")
+		s, ok := next(t)
 		if !ok {
 			return value.Nil
 		}
-		return value.Cons(t, str(t, s), lineCell(l, held))
+		return value.Cons(t, str(t, s), lineCell(next, held))
 	}, held)
 }
 
 // lines reads a reader line by line. A line that is there is read at once; where reading may wait it is done beside the
 // thread, and if the thread is called away meanwhile, the line is for whoever reads next.
 type lines struct {
-	of  io.Reader
 	max int64
 
 	mu      sync.Mutex // held to take or start a read, never while waiting
@@ -79,7 +52,7 @@ type lineRead struct {
 	err  error
 }
 
-func (l *lines) next(t *Thread, who string) (string, bool) {
+func (l *lines) next(t *Thread) (string, bool) {
 	for {
 		p, quick := l.begin()
 		if !quick {
@@ -92,7 +65,7 @@ func (l *lines) next(t *Thread, who string) (string, bool) {
 			return "", false
 		}
 		if p.err != nil && p.err != io.EOF {
-			panic(failed(who, "read", "the next line", p.err))
+			panic(failed("line-seq", "read", "the next line", p.err))
 		}
 		return strings.TrimSuffix(strings.TrimSuffix(p.line, "\n"), "\r"), true
 	}

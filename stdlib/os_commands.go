@@ -85,7 +85,18 @@ func (h *Host) command(t *Thread, who, name string, c command) Value {
 	if r.over {
 		panic(value.Errorf("IOException", "%s: stopped %s, which printed more than %d bytes; send its output to a file with :stdout, or raise :max-output", who, name, limit))
 	}
-	return r.show(t, stdout == nil, stderr == nil)
+	c.pass(t, r)
+	return r.show(t, c.Stdout.IsNil(), c.Stderr.IsNil())
+}
+
+// pass prints what was captured for writers of the language's own.
+func (c command) pass(t *Thread, r *outcome) {
+	if stream(c.Stdout, "writer") {
+		printTo(t, c.Stdout, r.out.take())
+	}
+	if stream(c.Stderr, "writer") {
+		printTo(t, c.Stderr, r.err.take())
+	}
 }
 
 // streams gives what the options redirect; nil for what they do not.
@@ -96,21 +107,22 @@ func (c command) streams(t *Thread, who string) (in io.Reader, out, errs io.Writ
 	case !c.Stdin.IsNil():
 		in = readerOf(t, who, c.Stdin)
 	}
-	if !c.Stdout.IsNil() {
-		out = writerOf(t, who, c.Stdout)
-	}
-	if !c.Stderr.IsNil() {
-		errs = writerOf(t, who, c.Stderr)
-	}
-	return in, direct(out), direct(errs)
+	return in, target(t, who, c.Stdout), target(t, who, c.Stderr)
 }
 
-// direct hands a command the file itself rather than a pipe to it.
-func direct(w io.Writer) io.Writer {
-	if f, ok := w.(*file); ok {
+// target is where a command writes by itself: to the file behind v, rather than by a pipe to it. It is nil where the
+// output is captured.
+func target(t *Thread, who string, v Value) io.Writer {
+	if f, ok := value.HostOf[*file](v); ok {
 		return f.File
 	}
-	return w
+	if w, ok := value.HostOf[io.Writer](v); ok {
+		return w
+	}
+	if v.IsNil() || stream(v, "writer") {
+		return nil
+	}
+	panic(value.TypeError(t, who, v, "a writer, such as (joker.os/create …) gives, or *out*"))
 }
 
 // prepare makes the command in a process group of its own, which ends with ctx.
@@ -170,10 +182,10 @@ func (r *outcome) end(ctx context.Context, err error, cmd *exec.Cmd, c command) 
 func (r *outcome) show(t *Thread, out, err bool) Value {
 	kvs := []Value{value.Kw("success"), value.Bool(r.message == ""), value.Kw("exit"), value.Int(int64(r.code))}
 	if out {
-		kvs = append(kvs, value.Kw("out"), str(t, r.out.text()))
+		kvs = append(kvs, value.Kw("out"), str(t, r.out.take()))
 	}
 	if err {
-		kvs = append(kvs, value.Kw("err"), str(t, r.err.text()))
+		kvs = append(kvs, value.Kw("err"), str(t, r.err.take()))
 	}
 	if r.message != "" {
 		kvs = append(kvs, value.Kw("err-msg"), str(t, r.message))
@@ -209,10 +221,12 @@ func (c *capture) Write(p []byte) (int, error) {
 	return c.b.Write(p)
 }
 
-func (c *capture) text() string {
+func (c *capture) take() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.b.String()
+	s := c.b.String()
+	c.b.Reset()
+	return s
 }
 
 // start starts a command that lives as long as the environment.

@@ -20,12 +20,9 @@ type (
 	Thread = value.Thread
 )
 
-// Config is what the host namespaces know of their surroundings. The zero value is a program without input, output or
-// arguments, in the process's directory and with the process's environment variables, that may not end the process.
+// Config is what the host namespaces know of their surroundings. The zero value is a program without arguments, in the process's directory and with the process's environment variables, that may not end the process.
 type Config struct {
-	Out     io.Writer      // where the host namespaces write of their own accord; nil discards
 	Err     io.Writer      // where a server reports what its handler threw; nil discards
-	In      io.Reader      // what read-line reads where *in* is not bound to a reader; nil is empty
 	Args    []string       // (joker.os/args): the program's name first
 	Environ []string       // environment variables, KEY=VALUE; nil: the process's
 	Dir     string         // the directory to start in; "": the process's
@@ -45,14 +42,8 @@ func (c Config) orDefault() Config {
 			*n = defaultMax
 		}
 	}
-	if c.Out == nil {
-		c.Out = io.Discard
-	}
 	if c.Err == nil {
 		c.Err = io.Discard
-	}
-	if c.In == nil {
-		c.In = strings.NewReader("")
 	}
 	if c.Environ == nil {
 		c.Environ = os.Environ()
@@ -73,10 +64,9 @@ type Const struct {
 // Host is one set of host namespaces and what they share.
 type Host struct {
 	Config
-	mu    sync.Mutex
-	dir   string            // where relative paths start; "": the process's directory
-	env   map[string]string // environment variables
-	input *lines            // what read-line last read from
+	mu  sync.Mutex
+	dir string            // where relative paths start; "": the process's directory
+	env map[string]string // environment variables
 }
 
 // New makes the host namespaces of c.
@@ -107,13 +97,28 @@ func (h *Host) Namespaces() map[string][]value.Builtin {
 	return map[string][]value.Builtin{
 		"joker.core": h.Core(),
 		"joker.os":   slices.Concat(h.osEnv(), h.osFiles(), h.osDirs(), h.osAttributes(), h.osCommands(), h.osProcess()),
+
+		"joker.filepath": h.filepathNS(),
+		"joker.io":       h.ioNS(),
+		"joker.time":     timeNS(),
+		"joker.strconv":  strconvNS(),
+		"joker.base64":   base64NS(),
+		"joker.hex":      hexNS(),
+		"joker.html":     htmlNS(),
+		"joker.url":      urlNS(),
+		"joker.uuid":     uuidNS(),
+		"joker.crypto":   cryptoNS(),
+		"joker.csv":      csvNS(),
+		"joker.runtime":  h.runtimeNS(),
 	}
 }
 
 // Constants gives the data of the namespaces.
 func (h *Host) Constants() map[string][]Const {
 	return map[string][]Const{
-		"joker.os": signals(),
+		"joker.os":       signals(),
+		"joker.filepath": filepathConstants(),
+		"joker.time":     timeConstants(),
 	}
 }
 
