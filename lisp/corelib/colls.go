@@ -37,6 +37,7 @@ func colls() []Def {
 		{Name: "subvec", Arglists: "([v start] [v start end])", Doc: "The vector of the elements from start until end, the end of v by default.", F2: subvec2, F3: subvec3},
 		{Name: "hash-map", Arglists: "([& keyvals])", Doc: "A map of keys and values in turn.", N: func(t *Thread, args []Value) Value { return value.NewMap(t, args...) }},
 		{Name: "array-map", Arglists: "([& keyvals])", Doc: "A map of keys and values in turn; a small one keeps their order.", N: func(t *Thread, args []Value) Value { return value.NewMap(t, args...) }},
+		{Name: "seq-to-map-for-destructuring", Arglists: "([s])", Doc: "The map that a seq of keyword arguments stands for.", F1: seqToMap},
 		{Name: "hash-set", Arglists: "([& keys])", Doc: "A set of the arguments.", N: func(t *Thread, args []Value) Value { return value.NewSet(t, args...) }},
 		{Name: "set", Arglists: "([coll])", Doc: "A set of the distinct elements of coll.", F1: toSet},
 		{Name: "sorted-map", Arglists: "([& keyvals])", Doc: "A map of keys and values in turn, sorted by compare of the keys.",
@@ -214,4 +215,19 @@ func toSet(t *Thread, coll Value) Value {
 		return true
 	})
 	return b.done()
+}
+
+// seqToMap makes a map of keyword arguments: one map, or keys and values in turn and perhaps a last map.
+func seqToMap(t *Thread, s Value) Value {
+	xs := value.ToSlice(t, s)
+	n := len(xs)
+	switch {
+	case n == 0:
+		return value.EmptyMap
+	case n == 1:
+		return xs[0]
+	case n%2 == 1:
+		return value.Conj(t, value.NewMap(t, xs[:n-1]...), xs[n-1])
+	}
+	return value.NewMap(t, xs...)
 }

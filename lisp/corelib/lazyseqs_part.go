@@ -33,38 +33,40 @@ func lazyTakeWhile(t *Thread, pred, coll Value) Value {
 
 func lazyDrop(t *Thread, n int64, coll Value) Value {
 	return lazily(t, func(t *Thread) Value {
-		s, left := dropped(t, n, coll)
+		rest, left := dropped(t, n, coll)
 		if left > 0 {
-			return lazyDrop(t, left, s)
+			return lazyDrop(t, left, rest)
 		}
-		return s
+		return rest
 	}, coll)
 }
 
-// dropped drops up to n elements, no more than some: what is left of the seq, and of n. The seq is nil at the end.
-func dropped(t *Thread, n int64, coll Value) (s Value, left int64) {
-	if v, ok := value.SeqFrom(t, coll, n); ok {
-		return v, 0
-	}
-	s = value.Seq(t, coll)
-	for i := 0; n > 0 && i < stretch*stretch && !s.IsNil(); i++ {
+// dropped drops up to n elements, no more than some, and computes nothing beyond them: what follows, and what is left
+// of n.
+func dropped(t *Thread, n int64, coll Value) (rest Value, left int64) {
+	rest = coll
+	for i := 0; n > 0 && i < stretch*stretch; i++ {
 		t.Step()
-		xs, rest, ok := value.ChunkOf(t, s)
+		if v, ok := value.SeqFrom(t, rest, n); ok {
+			return orElse(v, value.EmptyList), 0
+		}
+		s := value.Seq(t, rest)
+		if s.IsNil() {
+			return rest, 0
+		}
+		xs, more, ok := value.ChunkOf(t, s)
 		switch {
 		case ok && int64(len(xs)) <= n:
 			n -= int64(len(xs))
-			s = value.Seq(t, rest)
+			rest = more
 		case ok:
-			return chunkThen(t, xs[n:], rest), 0
+			return chunkThen(t, xs[n:], more), 0
 		default:
 			n--
-			s = value.Next(t, s)
+			rest = value.Rest(t, s)
 		}
 	}
-	if s.IsNil() {
-		return s, 0
-	}
-	return s, n
+	return rest, n
 }
 
 func lazyDropWhile(t *Thread, pred, coll Value) Value {
@@ -87,17 +89,16 @@ func lazyTakeNth(t *Thread, n int64, coll Value) Value {
 		if s.IsNil() {
 			return s
 		}
-		return value.Cons(t, value.First(t, s), lazyTakeNth(t, n, nthRest(t, max(0, n), s)))
+		return value.Cons(t, value.First(t, s), lazyTakeNth(t, n, lazyDrop(t, n, s)))
 	}, coll)
 }
 
 // nthRest drops n elements now.
 func nthRest(t *Thread, n int64, coll Value) Value {
-	s := coll
-	for n > 0 && !s.IsNil() {
-		s, n = dropped(t, n, s)
+	for n > 0 {
+		coll, n = dropped(t, n, coll)
 	}
-	return s
+	return coll
 }
 
 func lazyDropLast(t *Thread, n int64, coll Value) Value {
@@ -181,20 +182,11 @@ func lazyPartitionBy(t *Thread, f, coll Value) Value {
 		}
 		x := value.First(t, s)
 		k := t.Call1(f, x)
-		t.Charge(16)
-		run := []Value{x}
-		s = value.Next(t, s)
-		for !s.IsNil() {
-			t.Step()
-			if x = value.First(t, s); !value.Equal(t, k, t.Call1(f, x)) {
-				break
-			}
-			if len(run) == cap(run) {
-				t.Charge(32 * len(run))
-			}
-			run = append(run, x)
-			s = value.Next(t, s)
-		}
-		return value.Cons(t, value.NewArraySeq(run), lazyPartitionBy(t, f, s))
+		same := &closure{name: "partition-by", f1: func(t *Thread, x Value) Value {
+			return value.Bool(value.Equal(t, k, t.Call1(f, x)))
+		}}
+		run := value.Cons(t, x, lazyTakeWhile(t, same.make(t, k, f), value.Next(t, s)))
+		rest := lazily(t, func(t *Thread) Value { return lazyDrop(t, int64(value.Count(t, run)), s) }, run, s)
+		return value.Cons(t, run, lazyPartitionBy(t, f, rest))
 	}, f, coll)
 }

@@ -32,6 +32,8 @@ func preds() []Def {
 		pred("inst?", "Tells whether x is an instant.", kind(value.KindInst)),
 		pred("fn?", "Tells whether x was made by fn.", kind(value.KindFn, value.KindProtocolFn)),
 		pred("ifn?", "Tells whether x can be called.", value.IsCallable),
+		pred("callable?", "Tells whether x can be called.", value.IsCallable),
+		pred("uri?", "Tells whether x is a URI object; there are none, URIs are strings.", func(Value) bool { return false }),
 		pred("coll?", "Tells whether x is a collection.", func(v Value) bool { return v.Kind().IsColl() }),
 		pred("seq?", "Tells whether x is a seq.", func(v Value) bool { return v.Kind().IsSeq() }),
 		pred("seqable?", "Tells whether seq takes x.", func(v Value) bool {
