@@ -37,7 +37,7 @@ func (s *run) runCLI(ctx context.Context) Result {
 	}
 	s.announce()
 	out := newOutput(s, b, plan.Allowed)
-	exit, err := s.execute(ctx, program, plan, out)
+	exit, err := s.execute(ctx, program, d.home, plan, out)
 	if err != nil {
 		return failure(err)
 	}
@@ -120,11 +120,11 @@ func (s *run) environment(plan backend.Plan, home string) []string {
 }
 
 // execute runs the program under a guard until it ends or ctx does; then nothing of its tree is left. It returns the
-// exit code.
-func (s *run) execute(ctx context.Context, program string, plan backend.Plan, out *output) (int, error) {
+// exit code, -1 where the guard was killed.
+func (s *run) execute(ctx context.Context, program, home string, plan backend.Plan, out *output) (int, error) {
 	cmd := exec.Command(program, plan.Argv[1:]...)
 	cmd.Args[0] = plan.Argv[0]
-	cmd.Dir, cmd.Env = plan.Dir, s.environment(plan, filepath.Join(s.spawnsDir(), s.req.ID, "home"))
+	cmd.Dir, cmd.Env = plan.Dir, s.environment(plan, home)
 	cmd.Stdin = strings.NewReader(plan.Stdin)
 	cmd.WaitDelay = time.Second // for the copying of stdin, when the CLI never read it
 	handle, err := guard.Wrap(s.conf.Guard, cmd, s.req.Grace)
@@ -142,6 +142,10 @@ func (s *run) execute(ctx context.Context, program string, plan backend.Plan, ou
 	handle.Started()
 	out.start()
 	s.supervise(ctx, cmd, handle, out)
+	if !cmd.ProcessState.Exited() {
+		// Someone killed the guard, which took the CLI itself along (see guard); the rest is known by its home.
+		guard.KillByEnv("HOME=" + home)
+	}
 	out.finish()
 	return cmd.ProcessState.ExitCode(), nil
 }
@@ -169,7 +173,7 @@ func (s *run) supervise(ctx context.Context, cmd *exec.Cmd, handle *guard.Handle
 			select {
 			case <-done:
 			case <-time.After(s.req.Grace + 2*time.Second):
-				// The guard itself hangs; its death takes the CLI along (see guard).
+				// The guard itself hangs.
 				_ = cmd.Process.Kill()
 				<-done
 			}

@@ -118,7 +118,7 @@ func TestCausesBecomeStatuses(t *testing.T) {
 			if res.Status != status || res.Exit != 137 {
 				t.Errorf("got %s, exit %d (%s), want %s after KILL", res.Status, res.Exit, res.Error, status)
 			}
-			if took := time.Since(begun); took > 300*time.Millisecond+q.Grace+time.Second {
+			if took := time.Since(begun); took > 300*time.Millisecond+q.Grace+2*time.Second {
 				t.Errorf("cancel: took %v, want about the grace period", took)
 			}
 		})

@@ -21,6 +21,8 @@ func (s *run) judge(ctx context.Context, b backend.Backend, out *output, exit in
 		return failed("%s: %s", b.Name, s.red.short(out.reader.Err, maxSummary))
 	case exit == guard.ExitInternal && strings.HasPrefix(stderr, "zeno guard: "):
 		return failed("%s", stderr)
+	case exit < 0:
+		return failed("guard: the guard of %s was killed from outside, and the CLI with it%s", b.Name, because(stderr))
 	case exit != 0:
 		return failed("%s: exit code %d%s", b.Name, exit, because(stderr))
 	case !connected:

@@ -138,6 +138,19 @@ func TestCancelEndsTheTree(t *testing.T) {
 	}
 }
 
+// TestKilledGuard lets the CLI kill its own guard, as any process of the same user may.
+func TestKilledGuard(t *testing.T) {
+	needSetsid(t)
+	pids := filepath.Join(t.TempDir(), "pids")
+	h, q := fake(t, `echo $$ >> `+pids+`; setsid sh -c 'echo $$ >> `+pids+`; sleep 300; :' & sleep 0.3; kill -9 $PPID; sleep 300; :`, true)
+	want(t, h.Run(context.Background(), q), Failed, "guard: the guard of fake was killed")
+	for _, pid := range waitForPIDs(t, pids, 2) {
+		if running(pid) {
+			t.Errorf("process %d outlived its spawn", pid)
+		}
+	}
+}
+
 func waitForPIDs(t *testing.T, file string, n int) []int {
 	t.Helper()
 	var pids []int
