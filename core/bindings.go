@@ -15,12 +15,11 @@ import (
 	"github.com/reflection-dev/zeno/gateway"
 	"github.com/reflection-dev/zeno/lisp/bind"
 	"github.com/reflection-dev/zeno/lisp/value"
-	"github.com/reflection-dev/zeno/stdlib"
 )
 
-// namespaces gives the program its hands: the host namespaces and the engine's own.
+// namespaces are the engine's own, for the program.
 func (c *Core) namespaces() map[string][]value.Builtin {
-	ns := stdlib.Namespaces(stdlib.Config{Out: c.conf.Out, Err: c.conf.Err, In: c.conf.In, Args: c.conf.Args})
+	ns := map[string][]value.Builtin{}
 	ns["zeno.gateway"] = []value.Builtin{
 		bind.Func("start!", "([{:keys [host port roles allowed-hosts allowed-origins allow-non-loopback]}])",
 			"Registers roles, each with the function that returns its grant, and starts the agents' listener. Called again it swaps roles and options and keeps the listener. Gives {:url …}.", c.startGateway),

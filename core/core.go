@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/reflection-dev/zeno/core/home"
 	"github.com/reflection-dev/zeno/core/journal"
@@ -27,6 +28,7 @@ import (
 	"github.com/reflection-dev/zeno/core/spawn/backend"
 	"github.com/reflection-dev/zeno/gateway"
 	"github.com/reflection-dev/zeno/lisp"
+	"github.com/reflection-dev/zeno/lisp/bind"
 	"github.com/reflection-dev/zeno/lisp/value"
 	"github.com/reflection-dev/zeno/stdlib"
 )
@@ -38,10 +40,12 @@ type Config struct {
 	Err      io.Writer                  // *err*, reports and warnings; nil discards
 	In       io.Reader                  // *in*; nil is empty
 	Args     []string                   // *command-line-args*
+	Libs     []string                   // directories where namespaces are looked for, after the home's
 	Log      *slog.Logger               // nil discards
 	Journal  journal.Store              // nil: a journal.Memory
 	Guard    []string                   // how to start a guard process: guard.Self(); nil: no CLI can be spawned
 	Backends map[string]backend.Backend // nil: backend.Table()
+	Exit     func(code int)             // what (joker.os/exit) does; nil refuses
 	Version  string                     // for MCP clients; "" is "dev"
 }
 
@@ -52,7 +56,8 @@ type Core struct {
 	env     *lisp.Env
 	journal journal.Store
 	gateway *gateway.Server
-	runner  *spawn.Runner
+	runner  func() (*spawn.Runner, error) // made by the first spawn, with the state directory
+	made    atomic.Pointer[spawn.Runner]
 	temp    string // the state directory to remove
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -64,27 +69,36 @@ type Core struct {
 	spawns   sync.WaitGroup
 }
 
-// New makes an instance. Nothing of the home has run yet: see Boot.
+// New makes an instance. Nothing of the home has run yet: see Boot. Nothing is written before the first spawn.
 func New(conf Config) (*Core, error) {
 	c := &Core{conf: conf.complete(), roles: map[string]value.Value{}, sessions: map[string]*session{}}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.journal = c.conf.Journal
+	c.runner = sync.OnceValues(c.newRunner)
+	c.rt = lisp.New()
+	c.env = c.rt.NewEnv(lisp.EnvConfig{Out: c.conf.Out, Err: c.conf.Err, In: c.conf.In, Source: c.source,
+		Namespaces: c.namespaces(), Context: c.ctx})
+	stdlib.Install(c.env.Raw(), stdlib.Config{Err: c.conf.Err, Args: append([]string{"zeno"}, c.conf.Args...), Exit: c.conf.Exit})
+	c.setArgs()
+	var err error
+	if c.gateway, err = gateway.New(c.gatewayConfig("")); err != nil {
+		return nil, fmt.Errorf("core: %w", err)
+	}
+	return c, nil
+}
+
+func (c *Core) newRunner() (*spawn.Runner, error) {
 	state, err := c.stateDir()
 	if err != nil {
 		return nil, err
 	}
-	c.rt = lisp.New()
-	c.env = c.rt.NewEnv(lisp.EnvConfig{Out: c.conf.Out, Err: c.conf.Err, In: c.conf.In, Source: c.source,
-		Namespaces: c.namespaces(), Context: c.ctx})
-	if c.gateway, err = gateway.New(c.gatewayConfig("")); err != nil {
-		return nil, fmt.Errorf("core: %w", err)
-	}
-	c.runner, err = spawn.New(spawn.Config{Guard: c.conf.Guard, Gateway: (*door)(c), StateDir: state,
+	r, err := spawn.New(spawn.Config{Guard: c.conf.Guard, Gateway: (*door)(c), StateDir: state,
 		Backends: c.conf.Backends, Log: c.conf.Log, OnEvent: c.spawnEvent, Warn: c.warn})
 	if err != nil {
 		return nil, fmt.Errorf("core: %w", err)
 	}
-	return c, nil
+	c.made.Store(r)
+	return r, nil
 }
 
 func (conf Config) complete() Config {
@@ -138,15 +152,8 @@ func (c *Core) Eval(ctx context.Context, src string) (value.Value, error) {
 // Close ends what runs, spawns first: it waits for them as long as ctx lasts.
 func (c *Core) Close(ctx context.Context) error {
 	c.cancel(spawn.ErrInterrupted)
-	waited := make(chan struct{})
-	go func() {
-		c.spawns.Wait()
-		close(waited)
-	}()
 	var errs []error
-	select {
-	case <-waited:
-	case <-ctx.Done():
+	if !within(ctx, c.spawns.Wait) {
 		errs = append(errs, fmt.Errorf("core: spawns still run: %w", ctx.Err()))
 	}
 	for _, stop := range c.takeWatching() {
@@ -155,12 +162,38 @@ func (c *Core) Close(ctx context.Context) error {
 	if err := c.gateway.Stop(ctx); err != nil {
 		errs = append(errs, err)
 	}
-	c.runner.Close()
-	c.env.Close()
+	if r := c.made.Load(); r != nil {
+		r.Close()
+	}
+	if !within(ctx, c.env.Close) {
+		errs = append(errs, fmt.Errorf("core: futures of the program still run: %w", ctx.Err()))
+	}
 	if c.temp != "" {
 		errs = append(errs, os.RemoveAll(c.temp))
 	}
 	return errors.Join(errs...)
+}
+
+// within waits for f as long as ctx lasts.
+func within(ctx context.Context, f func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// setArgs sets *command-line-args*, which is nil where there are none.
+func (c *Core) setArgs() {
+	if v := c.env.Raw().Core.Var("*command-line-args*"); v != nil && len(c.conf.Args) > 0 {
+		v.SetRoot(bind.Encode(c.env.Thread(c.ctx), c.conf.Args))
+	}
 }
 
 func (c *Core) takeWatching() []func() {
@@ -181,10 +214,15 @@ func (c *Core) record(e journal.Event) {
 	}
 }
 
-// source finds a library: the home's own first, then those shipped with the binary.
+// source finds a library: the home's own first, then those of Config.Libs, then those shipped with the binary.
 func (c *Core) source(lib string) (src, file string, ok bool, err error) {
 	if h := c.conf.Home; h != nil {
 		if src, file, ok, err = h.Source(lib); ok || err != nil {
+			return src, file, ok, err
+		}
+	}
+	if len(c.conf.Libs) > 0 {
+		if src, file, ok, err = (&home.Home{Paths: c.conf.Libs}).Source(lib); ok || err != nil {
 			return src, file, ok, err
 		}
 	}

@@ -71,10 +71,15 @@ func (c *Core) session(caller gateway.Caller) *session {
 	defer c.mu.Unlock()
 	s := c.sessions[caller.Spawn]
 	if s == nil {
-		s = &session{Session: grant.NewSession(c.rt, c.env.Call, func(call grant.Called) { c.recordCall(caller, call) })}
+		s = &session{Session: grant.NewSession(c.rt, c.invoke, func(call grant.Called) { c.recordCall(caller, call) })}
 		c.sessions[caller.Spawn] = s
 	}
 	return s
+}
+
+// invoke runs a capability's function with full power.
+func (c *Core) invoke(ctx context.Context, f value.Value, args []value.Value) (value.Value, error) {
+	return c.env.Call(ctx, f, args...)
 }
 
 // endSession drops the isolate of a spawn.

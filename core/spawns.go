@@ -26,7 +26,11 @@ func (c *Core) Spawn(ctx context.Context, req spawn.Request) spawn.Result {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })()
-	return c.runner.Run(ctx, req)
+	r, err := c.runner()
+	if err != nil {
+		return spawn.Result{Status: spawn.Refused, Exit: -1, Error: err.Error()}
+	}
+	return r.Run(ctx, req)
 }
 
 // spawnForm is a spawn as the program writes it.

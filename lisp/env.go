@@ -110,6 +110,12 @@ func (e *Env) run(ctx context.Context) *value.Run {
 // Thread makes a thread for ctx: what a Go function needs to call Lisp. It belongs to one goroutine.
 func (e *Env) Thread(ctx context.Context) *value.Thread { return value.NewThread(e.run(ctx), e.env) }
 
+// Close ends the futures and agents that still run, and waits for them.
+func (e *Env) Close() {
+	e.life.End()
+	e.life.Wait()
+}
+
 // Raw is the environment below the face, for packages that add libraries to it.
 func (e *Env) Raw() *value.Env { return e.env }
 

@@ -1,0 +1,213 @@
+package lisp
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/reflection-dev/zeno/lisp/compile"
+	"github.com/reflection-dev/zeno/lisp/corelib"
+	"github.com/reflection-dev/zeno/lisp/read"
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// Session is one conversation with a trusted environment: a REPL, or one client of several. The namespace it is in, *1
+// *2 *3 *e and the printing options are its own and last from one evaluation to the next; everything else is shared with
+// whoever else uses the environment. Sessions run in parallel; evaluations of one session run one at a time.
+type Session struct {
+	env   *Env
+	binds *value.Bindings // the cells are the session's; set! and in-ns write to them
+	turn  chan struct{}   // taken by the evaluation that runs
+}
+
+// Input is one text to evaluate in a session.
+type Input struct {
+	Src          string
+	File         string                         // for positions and *file*; "" is REPL
+	Line, Column int                            // of the first character of Src; 0 is 1
+	Out, Err     io.Writer                      // where *out* and *err* go; nil: where the environment's go
+	In           io.Reader                      // *in*; nil: the environment's
+	Each         func(t *value.Thread, v Value) // called with the value of every form, as soon as it is there; may be nil
+}
+
+// sessionVars are the dynamic vars that a session holds of its own: those that code sets to last.
+func sessionVars() []string {
+	return []string{"*ns*", "*1", "*2", "*3", "*e", "*file*", "*print-length*", "*print-level*", "*print-meta*",
+		"*print-namespace-maps*", "*data-readers*", "*default-data-reader-fn*", "*assert*", "*warn-on-reflection*",
+		"*unchecked-math*", "*math-context*"}
+}
+
+// NewSession starts a conversation in the namespace user.
+func NewSession(e *Env) *Session {
+	s := &Session{env: e, turn: make(chan struct{}, 1)}
+	s.bind(func(v *value.Var) Value {
+		root, _ := v.Root()
+		return root
+	})
+	s.Set("*ns*", value.Of(e.user))
+	return s
+}
+
+// Fork starts another conversation where s is now: what set! does in one is not seen in the other.
+func (s *Session) Fork() *Session {
+	n := &Session{env: s.env, turn: make(chan struct{}, 1)}
+	n.bind(func(v *value.Var) Value { return s.value(v) })
+	return n
+}
+
+func (s *Session) bind(initial func(*value.Var) Value) {
+	t := s.env.Thread(context.Background())
+	var vars []*value.Var
+	var vals []Value
+	for _, name := range sessionVars() {
+		if v := s.env.env.Core.Var(name); v != nil {
+			vars, vals = append(vars, v), append(vals, initial(v))
+		}
+	}
+	t.Bind(vars, vals)
+	s.binds = t.Binds
+}
+
+func (s *Session) value(v *value.Var) Value {
+	t := s.env.Thread(context.Background())
+	t.Binds = s.binds
+	if b := t.Box(v); b != nil {
+		return b.Get()
+	}
+	root, _ := v.Root()
+	return root
+}
+
+// Value gives what a core var, such as *1 or *print-length*, is in the session; nil where there is no such var.
+func (s *Session) Value(name string) Value {
+	if v := s.env.env.Core.Var(name); v != nil {
+		return s.value(v)
+	}
+	return value.Nil
+}
+
+// Set gives one of the session's own vars a value. A name that is none is ignored.
+func (s *Session) Set(name string, x Value) {
+	v := s.env.env.Core.Var(name)
+	if v == nil {
+		return
+	}
+	t := s.env.Thread(context.Background())
+	t.Binds = s.binds
+	if b := t.Box(v); b != nil {
+		b.Set(x)
+	}
+}
+
+// Namespace is where the session is.
+func (s *Session) Namespace() *value.Namespace {
+	if v := s.Value("*ns*"); v.Kind() == value.KindNamespace {
+		return value.As[value.Namespace](v)
+	}
+	return s.env.user
+}
+
+// Env is the environment that the session talks to.
+func (s *Session) Env() *Env { return s.env }
+
+// Eval evaluates every form of in, in order, and gives the value of the last. It stops at the first error, which *e then
+// holds, and soon after ctx ends. It waits for its turn while another evaluation of the session runs.
+func (s *Session) Eval(ctx context.Context, in Input) (Value, error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return value.Nil, &Error{Kind: "cancelled", Message: "evaluation: cancelled while another one of the session ran", err: ctx.Err()}
+	}
+	if in.File == "" {
+		in.File = "REPL"
+	}
+	t := s.thread(ctx, in)
+	// Positions count from Line, so the text does too.
+	sources := map[string]string{in.File: strings.Repeat("\n", max(in.Line-1, 0)) + in.Src}
+	v, err := boundary(t, sources, func() Value { return s.forms(t, in) })
+	t.Flush()
+	if err != nil {
+		s.failed(err)
+	}
+	return v, err
+}
+
+// thread makes the thread of one evaluation: the session's cells, and in's streams over them.
+func (s *Session) thread(ctx context.Context, in Input) *value.Thread {
+	run := s.env.run(ctx)
+	if in.Out != nil {
+		run.Out = in.Out
+	}
+	t := value.NewThread(run, s.env.env)
+	t.Binds = s.binds
+	s.Set("*file*", value.Str(in.File))
+	var vars []*value.Var
+	var vals []Value
+	stream := func(name string, given bool, make func() Value) {
+		if v := s.env.env.Core.Var(name); given && v != nil {
+			vars, vals = append(vars, v), append(vals, make())
+		}
+	}
+	stream("*out*", in.Out != nil, func() Value { return corelib.NewWriter(in.Out) })
+	stream("*err*", in.Err != nil, func() Value { return corelib.NewWriter(in.Err) })
+	stream("*in*", in.In != nil, func() Value { return corelib.NewReader(in.In) })
+	if len(vars) > 0 {
+		t.Bind(vars, vals)
+	}
+	return t
+}
+
+func (s *Session) forms(t *value.Thread, in Input) Value {
+	r := read.New(t, in.Src, readOptions(t, s.env.rt, in.File, in.Line, in.Column))
+	last := value.Nil
+	for {
+		form, err := r.Read()
+		if err == io.EOF {
+			return last
+		}
+		if err != nil {
+			panic(readException(err))
+		}
+		last = compile.Eval(t, form)
+		s.shift(last)
+		if in.Each != nil {
+			in.Each(t, last)
+		}
+		r.InNS(t.NS().Name)
+	}
+}
+
+// shift makes v the last value.
+func (s *Session) shift(v Value) {
+	s.Set("*3", s.Value("*2"))
+	s.Set("*2", s.Value("*1"))
+	s.Set("*1", v)
+}
+
+func (s *Session) failed(err error) {
+	ex := value.Of(value.WrapError(err))
+	if le, ok := err.(*Error); ok && !le.Value.IsNil() {
+		ex = le.Value
+	}
+	s.Set("*e", ex)
+}
+
+// Incomplete tells whether src ends inside a form, so that more text may complete it. Nothing is evaluated.
+func (s *Session) Incomplete(src string) bool {
+	t := s.env.Thread(context.Background())
+	t.Binds = s.binds
+	incomplete := false
+	_, _ = boundary(t, nil, func() Value {
+		r := read.New(t, src, readOptions(t, s.env.rt, "", 1, 1))
+		for {
+			_, err := r.Read()
+			if err != nil {
+				re, ok := err.(*read.Error)
+				incomplete = ok && re.Incomplete
+				return value.Nil
+			}
+		}
+	})
+	return incomplete
+}
