@@ -108,10 +108,14 @@ func (c *closure) entryN(t *Thread, fn *value.Fn, args []Value) Value {
 	return v
 }
 
-// calling gives Go functions that call f, with the kind of f looked at once.
+// calling1 and calling2 give Go functions that call f, with the kind of f looked at once. A builtin is called without a
+// frame of its own: whoever goes through a collection has charged the step.
 func calling1(f Value) func(t *Thread, x Value) Value {
 	if f.Kind() == value.KindFn {
 		fn := value.As[value.Fn](f)
+		if b := fn.Code.Builtin; b != nil && b.F1 != nil {
+			return b.F1
+		}
 		call := fn.Code.F1
 		return func(t *Thread, x Value) Value { return call(t, fn, x) }
 	}
@@ -121,6 +125,9 @@ func calling1(f Value) func(t *Thread, x Value) Value {
 func calling2(f Value) func(t *Thread, x, y Value) Value {
 	if f.Kind() == value.KindFn {
 		fn := value.As[value.Fn](f)
+		if b := fn.Code.Builtin; b != nil && b.F2 != nil {
+			return b.F2
+		}
 		call := fn.Code.F2
 		return func(t *Thread, x, y Value) Value { return call(t, fn, x, y) }
 	}

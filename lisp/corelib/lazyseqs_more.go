@@ -4,9 +4,11 @@ import "github.com/reflection-dev/zeno/lisp/value"
 
 // The other lazy seqs.
 
+// lazyDistinct shares one transient set along the seq: its parts are computed in order, by one thread at a time. An element
+// is noted last of all, when nothing can interrupt any more, so that it is not lost when the part is tried again.
 func lazyDistinct(t *Thread, coll, seen Value) Value {
 	return lazily(t, func(t *Thread) Value {
-		s, seen := value.Seq(t, coll), seen
+		s := value.Seq(t, coll)
 		for range stretch {
 			if s.IsNil() {
 				return s
@@ -14,7 +16,9 @@ func lazyDistinct(t *Thread, coll, seen Value) Value {
 			t.Step()
 			x := value.First(t, s)
 			if !value.Contains(t, seen, x) {
-				return value.Cons(t, x, lazyDistinct(t, value.Rest(t, s), value.Conj(t, seen, x)))
+				out := value.Cons(t, x, lazyDistinct(t, value.Rest(t, s), seen))
+				value.ConjT(t, seen, x)
+				return out
 			}
 			s = value.Next(t, s)
 		}

@@ -44,12 +44,8 @@ func transduce4(t *Thread, xf, f, init, coll Value) Value {
 
 // reduceWith reduces with a Lisp function.
 func reduceWith(t *Thread, f, init, coll Value) Value {
-	if f.Kind() == value.KindFn {
-		fn := value.As[value.Fn](f)
-		call := fn.Code.F2
-		return value.Reduce(t, func(acc, x Value) Value { return call(t, fn, acc, x) }, init, coll)
-	}
-	return value.Reduce(t, func(acc, x Value) Value { return t.Call2(f, acc, x) }, init, coll)
+	call := calling2(f)
+	return value.Reduce(t, func(acc, x Value) Value { return call(t, acc, x) }, init, coll)
 }
 
 func into2(t *Thread, to, from Value) Value {
@@ -61,20 +57,30 @@ func into2(t *Thread, to, from Value) Value {
 	return b.done()
 }
 
-// into3 gives the transducer a reducing function that conjs to a transient where there is one.
 func into3(t *Thread, to, xf, from Value) Value {
-	trans := canTransient(to)
-	add := &closure{name: "into", f0: func(*Thread) Value { return value.EmptyVector }, f1: func(_ *Thread, acc Value) Value { return acc }, f2: value.Conj}
-	if trans {
+	add := &closure{name: "into", f0: func(*Thread) Value { return value.EmptyVector }, f1: func(_ *Thread, acc Value) Value { return acc }, f2: conjInto}
+	if to.Kind() == value.KindVector {
 		to = value.Transient(t, to)
-		add.f2 = value.ConjT
 	}
 	rf := t.Call1(xf, add.make(t))
 	out := t.Call1(rf, reduceWith(t, rf, to, from))
-	if !trans {
-		return out
+	switch out.Kind() {
+	case value.KindTransientVector, value.KindTransientMap, value.KindTransientSet:
+		return value.Persistent(t, out)
 	}
-	return value.Persistent(t, out)
+	return out
+}
+
+// conjInto is conj to a collection that no one else has: it becomes a transient where that helps. A small map stays what
+// it is, so that it keeps its order.
+func conjInto(t *Thread, acc, x Value) Value {
+	switch acc.Kind() {
+	case value.KindTransientVector, value.KindTransientMap, value.KindTransientSet:
+		return value.ConjT(t, acc, x)
+	case value.KindHashMap, value.KindHashSet:
+		return value.ConjT(t, value.Transient(t, acc), x)
+	}
+	return value.Conj(t, acc, x)
 }
 
 func canTransient(v Value) bool {
