@@ -47,6 +47,10 @@ func Core() []Def {
 		printFns(),
 		evalFns(),
 		symbols(),
+		multimethods(),
+		hierarchies(),
+		protocols(),
+		records(),
 	)
 }
 

@@ -49,8 +49,24 @@ func NewType(ns, name string, fields []*Keyword, record bool) *Type {
 	return t
 }
 
-// SetMethods gives a type its methods, once, before it is shared.
-func (r *RecordType) SetMethods(m *MethodTable) { r.methods = m }
+// SetMethods gives a type its methods.
+func (r *RecordType) SetMethods(m *MethodTable) { r.methods.Store(m) }
+
+// Sealed tells whether r is a built-in type.
+func (r *RecordType) Sealed() bool { return !r.IsRecord() && !r.isType() }
+
+func (r *RecordType) isType() bool { return len(r.Supers) > 0 && r.Supers[0] == typeIType }
+
+// IsRecord tells whether r was made by defrecord.
+func (r *RecordType) IsRecord() bool { return len(r.Supers) > 0 && r.Supers[0] == typeIRecord }
+
+// Fields counts the fields of an object of a deftype or record.
+func Fields(v Value) int {
+	if v.Kind() == KindRecord {
+		return len(As[Record](v).vals)
+	}
+	return len(As[Instance](v).fields)
+}
 
 // NewInstance makes an object of a deftype; it keeps fields.
 func NewInstance(t *Thread, typ *Type, fields []Value) Value {
@@ -78,13 +94,13 @@ func FieldOf(v Value, i int) Value {
 func methodsOf(v Value) *MethodTable {
 	switch v.Kind() {
 	case KindRecord:
-		return As[Record](v).typ.methods
+		return As[Record](v).typ.methods.Load()
 	case KindInstance:
 		i := As[Instance](v)
 		if i.methods != nil {
 			return i.methods
 		}
-		return i.typ.methods
+		return i.typ.methods.Load()
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (m *Marker) reference(v Value, k Kind) {
 	case KindMultiFn:
 		m.multi(As[Generic](v))
 	case KindType:
-		m.methods(As[Type](v).methods)
+		m.methods(As[Type](v).methods.Load())
 	case KindProtocol:
 		e := As[Protocol](v).impls.Load()
 		m.Bytes(64 * len(e.types))

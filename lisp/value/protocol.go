@@ -95,7 +95,7 @@ func (p *Protocol) Extenders() []Value {
 // Extends tells whether the type itself implements the protocol, inside or by extend.
 func (p *Protocol) Extends(t *Thread, typ Value) bool {
 	key := typeKey(t, "extends?", typ)
-	if key.methods != nil && key.methods.of(p) != nil {
+	if key.methods.Load().of(p) != nil {
 		return true
 	}
 	_, ok := p.impls.Load().fns[key]

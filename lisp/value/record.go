@@ -7,8 +7,8 @@ type RecordType struct {
 	Header
 	NS, Name string
 	Fields   []*Keyword
-	Supers   []*RecordType // every type above, nearest first
-	methods  *MethodTable  // written inside the type; nil: none
+	Supers   []*RecordType               // every type above, nearest first
+	methods  atomic.Pointer[MethodTable] // written inside the type; nil: none
 }
 
 // NewRecordType makes a record type with these fields.
