@@ -30,10 +30,8 @@ func (c *Core) namespaces() map[string][]value.Builtin {
 	ns["zeno.spawn"] = []value.Builtin{
 		bind.Func("spawn", "([{:keys [role prompt system model backend agent timeout stall resume tools base-url api-key-env env work sandbox]}])",
 			"Runs one agent to its end and gives {:id … :status … :answer … :usage … :evals … :ms … :boxed …}.", c.spawn),
-		bind.Func("backends", "([])", "Lists the names of the agent CLIs that spawn knows, and :scripted.", c.backendNames),
-	}
-	ns["zeno.grant"] = []value.Builtin{
 		bind.Func("caller", "([])", "Inside a capability: {:role … :spawn …} of the agent that calls it; nil elsewhere.", caller),
+		bind.Func("backends", "([])", "Lists the names of the agent CLIs that spawn knows, and :scripted.", c.backendNames),
 	}
 	ns["zeno.home"] = []value.Builtin{
 		bind.Func("dir", "([])", "Gives the directory of the home, or nil.", c.homeDir),

@@ -168,9 +168,9 @@ func (e *Env) load(t *value.Thread, lib string) error {
 		return fmt.Errorf("require: %s is being loaded already: a cycle of requires", lib)
 	}
 	defer e.loading.Delete(lib)
-	saved := t.Binds
+	binds, pos := t.Binds, t.Pos
 	t.Bind([]*value.Var{e.env.NSVar}, []value.Value{value.Of(t.NS())})
 	evalSource(t, e.rt, src, file, 1, 1)
-	t.Binds = saved
+	t.Binds, t.Pos = binds, pos
 	return nil
 }
