@@ -2,7 +2,6 @@ package stdlib
 
 import (
 	"bytes"
-	"context"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -52,7 +51,8 @@ func csvSeq(t *Thread, rdr Value, o *csvIn) Value {
 			r.FieldsPerRecord = *o.FieldsPerRecord
 		}
 	}
-	return value.Seq(t, csvCell(r, rdr.Kind() == value.KindString, rdr))
+	atHand := rdr.Kind() == value.KindString
+	return value.Seq(t, csvCell(&reading[[]string]{read: r.Read, ready: func() bool { return atHand }}, rdr))
 }
 
 func separator(t *Thread, who string, v Value, otherwise rune) rune {
@@ -62,26 +62,21 @@ func separator(t *Thread, who string, v Value, otherwise rune) rune {
 	return charOf(t, who, v)
 }
 
-// csvCell is the lazy seq of the records that are left. What is at hand is read at once, what must be waited for beside
-// the thread.
-func csvCell(r *csv.Reader, atHand bool, held Value) Value {
+// csvCell is the lazy seq of the records that are left.
+func csvCell(src *reading[[]string], held Value) Value {
 	var record []string // read, but not yet a value: kept for a second try
 	return value.NewLazyGo(func(t *Thread) Value {
 		if record == nil {
-			var err error
-			if atHand {
-				record, err = r.Read()
-			} else {
-				record, err = beside(t, func(context.Context) ([]string, error) { return r.Read() })
-			}
+			r, err := src.next(t)
 			if errors.Is(err, io.EOF) {
 				return value.Nil
 			}
 			if err != nil {
 				panic(csvError(err))
 			}
+			record = r
 		}
-		return value.Cons(t, strs(t, record), csvCell(r, atHand, held))
+		return value.Cons(t, strs(t, record), csvCell(src, held))
 	}, held)
 }
 

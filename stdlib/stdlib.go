@@ -4,10 +4,12 @@ import (
 	"context"
 	"io"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/reflection-dev/zeno/lisp/bind"
 	"github.com/reflection-dev/zeno/lisp/limit"
@@ -67,11 +69,15 @@ type Host struct {
 	mu  sync.Mutex
 	dir string            // where relative paths start; "": the process's directory
 	env map[string]string // environment variables
+
+	client *http.Transport // keeps connections for joker.http/send
 }
 
 // New makes the host namespaces of c.
 func New(c Config) *Host {
 	h := &Host{Config: c.orDefault(), dir: c.Dir, env: map[string]string{}}
+	h.client = &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: 16,
+		TLSHandshakeTimeout: 15 * time.Second, MaxResponseHeaderBytes: 1 << 20, ForceAttemptHTTP2: true}
 	for _, kv := range h.Environ {
 		if k, v, ok := strings.Cut(kv, "="); ok {
 			h.env[k] = v
@@ -110,6 +116,9 @@ func (h *Host) Namespaces() map[string][]value.Builtin {
 		"joker.crypto":   cryptoNS(),
 		"joker.csv":      csvNS(),
 		"joker.runtime":  h.runtimeNS(),
+		"joker.http":     h.httpNS(),
+		"joker.yaml":     yamlNS(),
+		"joker.markdown": markdownNS(),
 	}
 }
 
@@ -122,8 +131,11 @@ func (h *Host) Constants() map[string][]Const {
 	}
 }
 
-// Install defines everything in e.
+// Install defines everything in e. What the host keeps open ends with e's life.
 func (h *Host) Install(e *value.Env) {
+	if e.Life != nil {
+		context.AfterFunc(e.Life.Context, h.client.CloseIdleConnections)
+	}
 	spaces := h.Namespaces()
 	for _, name := range slices.Sorted(maps.Keys(spaces)) {
 		ns := e.Create(name)

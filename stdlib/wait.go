@@ -19,15 +19,18 @@ func beside[T any](t *Thread, f func(ctx context.Context) (T, error)) (T, error)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("internal error: %v", r)
-			}
-		}()
+		defer crashed(&err)
 		v, err = f(ctx)
 	}()
 	t.Await(done, -1)
 	return v, err
+}
+
+// crashed makes an error of a panic: on a goroutine of ours nobody else would catch it.
+func crashed(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("internal error: %v", r)
+	}
 }
 
 // scope is a context that ends with the evaluation of t.
