@@ -18,12 +18,12 @@ import (
 
 // runCLI prepares the home, runs the backend's CLI in it and judges how it went.
 func (s *run) runCLI(ctx context.Context) Result {
-	b := s.conf.Backends[s.req.Backend]
+	b, _ := s.req.entry(s.conf) // check has found it
 	program, err := s.programs(b)
 	if err != nil {
 		return failure(err)
 	}
-	d, err := s.makeDirs()
+	d, err := s.makeDirs(b.Rehome)
 	if err != nil {
 		return failure(err)
 	}

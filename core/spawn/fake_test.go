@@ -165,6 +165,20 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+func TestEntryOfTheCallersOwn(t *testing.T) {
+	h, q := fake(t, `exit 9`, true)
+	own := sh(goodAnswer)["fake"]
+	own.Name = "own"
+	q.Entry = &own
+	res := h.Run(context.Background(), q)
+	want(t, res, OK, "")
+	if got := h.events[0].Backend; got != "own" {
+		t.Errorf("backend: got %q, want own", got)
+	}
+	own.ToolName = ""
+	want(t, h.Run(context.Background(), q), Refused, "backend own: tool-name: got none")
+}
+
 func TestMissingCLISaysHowToGetIt(t *testing.T) {
 	h := newHouse(t, func(c *Config) { c.Path = t.TempDir() })
 	for name, hint := range map[string]string{"claude": "@anthropic-ai/claude-code", "omp": "pi-coding-agent"} {

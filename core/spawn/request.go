@@ -27,6 +27,8 @@ type Request struct {
 	Role, Prompt, System, Model string
 	// Backend is a key of Config.Backends or Scripted; empty means backend.Default.
 	Backend string
+	// Entry is a backend of the caller's own, used instead of one of Config.Backends.
+	Entry *backend.Backend
 	// Agent plays the agent of the scripted backend.
 	Agent Agent
 	// BaseURL is the model server, empty for the CLI's own default; APIKey is its secret.
@@ -130,7 +132,10 @@ func (q Request) complete() Request {
 	if q.ID == "" {
 		q.ID = "s" + strings.ToLower(rand.Text()[:16])
 	}
-	if q.Backend == "" {
+	switch {
+	case q.Entry != nil:
+		q.Backend = q.Entry.Name
+	case q.Backend == "":
 		q.Backend = backend.Default
 	}
 	for _, d := range []struct {
@@ -175,6 +180,17 @@ func (q Request) check(conf Config) error {
 	return q.checkBackend(conf)
 }
 
+func (q Request) scripted() bool { return q.Entry == nil && q.Backend == Scripted }
+
+// entry is the backend to use.
+func (q Request) entry(conf Config) (backend.Backend, bool) {
+	if q.Entry != nil {
+		return *q.Entry, true
+	}
+	b, ok := conf.Backends[q.Backend]
+	return b, ok
+}
+
 func (q Request) checkEnv() error {
 	for name, value := range q.Env {
 		if name == "" || reserved(name) || strings.ContainsAny(name, "=\x00") {
@@ -196,13 +212,18 @@ func (q Request) checkEnv() error {
 }
 
 func (q Request) checkBackend(conf Config) error {
-	if q.Backend == Scripted {
+	if q.Entry != nil {
+		if err := q.Entry.Validate(); err != nil {
+			return err
+		}
+	}
+	if q.scripted() {
 		if q.Agent == nil {
 			return errors.New("agent: got none, want a function: the scripted backend has no other agent")
 		}
 		return nil
 	}
-	if _, ok := conf.Backends[q.Backend]; !ok {
+	if _, ok := q.entry(conf); !ok {
 		return fmt.Errorf("backend: got %q, want one of %s", q.Backend, strings.Join(backendNames(conf), " "))
 	}
 	if q.Prompt == "" {

@@ -80,7 +80,7 @@ func (s *run) limited(ctx context.Context) Result {
 	defer timer.Stop()
 
 	var res Result
-	if s.req.Backend == Scripted {
+	if s.req.scripted() {
 		s.announce()
 		res = s.runScripted(ctx)
 	} else {

@@ -23,7 +23,7 @@ type dirs struct {
 
 // makeDirs makes a fresh home, a working directory where the request brings none, and the session directory, filled from
 // the resumed session's.
-func (s *run) makeDirs() (dirs, error) {
+func (s *run) makeDirs(rehome string) (dirs, error) {
 	root := filepath.Join(s.spawnsDir(), s.req.ID)
 	d := dirs{root: root, home: filepath.Join(root, "home"), work: s.req.Work,
 		session: filepath.Join(s.sessionsDir(), s.req.ID)}
@@ -39,7 +39,7 @@ func (s *run) makeDirs() (dirs, error) {
 	lock, err := lockDir(root)
 	if err == nil {
 		d.lock = lock
-		err = s.fillDirs(d)
+		err = s.fillDirs(d, rehome)
 	}
 	if err != nil {
 		d.remove(s.conf.Log)
@@ -48,7 +48,7 @@ func (s *run) makeDirs() (dirs, error) {
 	return d, nil
 }
 
-func (s *run) fillDirs(d dirs) error {
+func (s *run) fillDirs(d dirs, rehome string) error {
 	if err := os.Mkdir(d.session, 0o700); err != nil {
 		return taken(s.req.ID, err)
 	}
@@ -64,7 +64,7 @@ func (s *run) fillDirs(d dirs) error {
 	if err != nil {
 		return &requestError{err}
 	}
-	c := sessionCopy{from: from, to: d.session, rest: s.conf.MaxSession, rehome: s.conf.Backends[s.req.Backend].Rehome,
+	c := sessionCopy{from: from, to: d.session, rest: s.conf.MaxSession, rehome: rehome,
 		oldHome: filepath.Join(s.spawnsDir(), filepath.Base(from), "home"), newHome: d.home}
 	return c.run()
 }

@@ -247,6 +247,14 @@ func TestDecodeNamesTheField(t *testing.T) {
 	}
 }
 
+func TestNameIsAFileName(t *testing.T) {
+	for _, name := range []string{"", "../x", "a/b", ".hidden"} {
+		if _, err := Decode(name, minimal()); err == nil || !strings.Contains(err.Error(), "name: got") {
+			t.Errorf("name %q: got %v, want an error", name, err)
+		}
+	}
+}
+
 func ExampleBackend_Plan() {
 	b := Table()["claude"]
 	plan, err := b.Plan(Values{Prompt: "count the files", Endpoint: "http://127.0.0.1:7777/mcp/reader", Home: "/h", Work: "/w", SessionDir: "/s"})

@@ -68,7 +68,7 @@ func ompOverlay() map[string]any {
 		"disabledProviders": []any{
 			"agent-plugins", "agents", "agents-md", "claude", "claude-md", "claude-plugins", "cline", "codex", "cursor",
 			"gemini", "github", "mcp-json", "omp-plugins", "opencode", "ssh-json", "vscode", "windsurf",
-			"ollama", "llama.cpp", "lm-studio",
+			"ollama", "llama.cpp", "lm-studio", "charm-hyper",
 		},
 	}
 }

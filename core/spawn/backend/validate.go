@@ -22,6 +22,9 @@ func (e *FieldError) Error() string {
 // envName is what may stand left of the = in an environment.
 const envName = `^[A-Za-z_][A-Za-z0-9_]*$`
 
+// entryName is what an entry may be called; the name becomes part of file names.
+const entryName = `^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`
+
 // Validate reports the first field that cannot work, as a *FieldError; nil means that Plan can only fail for want of a
 // value.
 func (b Backend) Validate() error {
@@ -39,8 +42,8 @@ func (b Backend) wrong(field, format string, args ...any) error {
 }
 
 func (b Backend) checkNames() error {
-	if b.Name == "" {
-		return b.wrong("name", "got none, want a name")
+	if !regexp.MustCompile(entryName).MatchString(b.Name) {
+		return b.wrong("name", "got %q, want letters, digits, - and _", b.Name)
 	}
 	if b.ToolName == "" {
 		return b.wrong("tool-name", "got none, want the eval tool's name as the model sees it")
