@@ -173,6 +173,11 @@ func loadedNS(t *Thread, name string, reload bool) *value.Namespace {
 	if n != nil && (!reload || t.Env.Load == nil) {
 		return n
 	}
+	if n == nil && !t.Env.Isolate {
+		if src, file, ok := Source(name); ok {
+			return embedded(t, name, src, file)
+		}
+	}
 	if t.Env.Load == nil {
 		ex := value.Errorf("FileNotFoundException", "require: no library %s is available here", name)
 		if t.Env.Isolate {
@@ -183,13 +188,29 @@ func loadedNS(t *Thread, name string, reload bool) *value.Namespace {
 	if n != nil {
 		return reloaded(t, n, name)
 	}
+	return loading(t, name, func() { load(t, name) })
+}
+
+// embedded loads a library that comes with the language.
+func embedded(t *Thread, name, src, file string) *value.Namespace {
+	return loading(t, name, func() {
+		saved := t.Binds
+		t.Bind([]*value.Var{t.Env.NSVar}, []Value{value.Of(t.NS())})
+		t.Env.EvalText(t, src, file)
+		t.Binds = saved
+	})
+}
+
+// loading runs f, which loads a library that is not there yet: if it fails, the library still is not.
+func loading(t *Thread, name string, f func()) *value.Namespace {
 	loaded := false
-	defer func() { // a library that failed to load is not there
-		if !loaded && n == nil {
+	defer func() {
+		if !loaded {
 			t.Env.Remove(name)
+			t.Env.Remove(OtherName(name))
 		}
 	}()
-	load(t, name)
+	f()
 	loaded = true
 	got := namespaceNamed(t, name)
 	if got == nil {

@@ -1,0 +1,26 @@
+package corelib
+
+import (
+	"embed"
+	"strings"
+)
+
+//go:embed lib/*.joke
+var libFiles embed.FS
+
+// Source gives the text of a library that is written in Lisp and loaded when first required, by either of its names. They
+// keep state or reach namespaces, so each environment has its own and an isolate none.
+func Source(lib string) (text, file string, ok bool) {
+	name, found := strings.CutPrefix(lib, "joker.")
+	if !found {
+		if name, found = strings.CutPrefix(lib, "clojure."); !found {
+			return "", "", false
+		}
+	}
+	file = "lib/" + strings.ReplaceAll(name, ".", "/") + ".joke"
+	b, err := libFiles.ReadFile(file)
+	if err != nil {
+		return "", "", false
+	}
+	return string(b), lib + ".joke", true
+}
