@@ -28,7 +28,7 @@ func (h *Host) files() []value.Builtin {
 func (h *Host) slurp(t *Thread, args []Value) Value {
 	if args[0].Kind() != value.KindString {
 		s, err := slurpReader(t, readerOf(t, "slurp", args[0]), h.MaxBody*16, "read it in parts with line-seq or joker.io/read")
-		check("slurp", "read", value.Brief(t, args[0]), err)
+		check("slurp", "read", name(t, args[0]), err)
 		return str(t, s)
 	}
 	name := args[0].Text()
@@ -83,7 +83,7 @@ func (h *Host) spit(t *Thread, args []Value) Value {
 	if args[0].Kind() != value.KindString {
 		writing(t, "spit", args[0], func(w io.Writer) {
 			_, err := io.WriteString(w, text)
-			check("spit", "write", value.Brief(t, args[0]), err)
+			check("spit", "write", name(t, args[0]), err)
 		})
 		return value.Nil
 	}
@@ -128,7 +128,7 @@ func closeValue(t *Thread, v Value) Value {
 	if !ok {
 		panic(value.TypeError(t, "close!", v, "something open, such as (joker.os/open …) gives"))
 	}
-	check("close!", "close", value.Brief(t, v), c.Close())
+	check("close!", "close", name(t, v), c.Close())
 	return value.Nil
 }
 

@@ -92,7 +92,7 @@ func csvWrite(t *Thread, f, data Value, o *csvOut) {
 	text := csvText(t, "write", data, o)
 	writing(t, "write", f, func(w io.Writer) {
 		_, err := io.WriteString(w, text)
-		check("write", "write", value.Brief(t, f), err)
+		check("write", "write", name(t, f), err)
 	})
 }
 

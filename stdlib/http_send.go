@@ -119,7 +119,7 @@ func bodyOf(t *Thread, v Value) (io.Reader, int64) {
 	case value.KindString:
 		return strings.NewReader(v.Text()), int64(len(v.Text()))
 	}
-	return readerOf(t, "send", v), -1
+	return io.NopCloser(readerOf(t, "send", v)), -1 // whoever opened it closes it
 }
 
 func (h *Host) roundTrip(req *http.Request, limit int64, follow bool) (*response, error) {

@@ -24,7 +24,7 @@ func copyStream(t *Thread, dst, src Value) int64 {
 	writing(t, "copy", dst, func(w io.Writer) {
 		var err error
 		n, err = beside(t, func(ctx context.Context) (int64, error) { return io.Copy(w, &until{ctx, r}) })
-		check("copy", "copy to", value.Brief(t, dst), err)
+		check("copy", "copy to", name(t, dst), err)
 	})
 	return n
 }
@@ -62,6 +62,6 @@ func readSome(t *Thread, v Value, n int) Value {
 		}
 		return string(buf[:k]), err
 	})
-	check("read", "read", value.Brief(t, v), err)
+	check("read", "read", name(t, v), err)
 	return str(t, s)
 }

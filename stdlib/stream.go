@@ -25,6 +25,17 @@ func (f *file) Read(p []byte) (int, error)         { return f.r.Read(p) }
 func (f *file) WriteTo(w io.Writer) (int64, error) { return f.r.WriteTo(w) }
 func (f *file) buffered() *bufio.Reader            { return f.r }
 
+// name is what messages call a stream.
+func name(t *Thread, v Value) string {
+	if f, ok := value.HostOf[*file](v); ok {
+		return f.Name()
+	}
+	if v.Kind() == value.KindHost {
+		return "a " + value.As[value.Host](v).Name
+	}
+	return value.Brief(t, v)
+}
+
 // buffered gives r with a buffer; the same one each time where r has its own.
 func buffered(r io.Reader) *bufio.Reader {
 	switch x := r.(type) {
