@@ -259,17 +259,17 @@ func TestLimitLeavesNoClaim(t *testing.T) {
 	l := limit.Defaults()
 	l.Steps = 5_000
 	bad := limitedThread(l)
-	tr := Transient(testThread(), EmptyMap)
+	tr := Transient(testThread(), EmptySet)
 	err := tripped(func() {
-		AssocT(bad, tr, NewRepeat(Int(1)), Nil)
+		ConjT(bad, tr, NewRepeat(Int(1)))
 	})
 	var le *limit.Error
 	if !errors.As(err, &le) {
 		t.Fatalf("got %v, want a limit", err)
 	}
 	th := testThread()
-	AssocT(th, tr, Int(1), Int(2))
-	if show(Persistent(th, tr)) != "{1 2}" {
+	ConjT(th, tr, Int(1))
+	if show(Persistent(th, tr)) != "#{1}" {
 		t.Errorf("the transient is not as it was before the limit")
 	}
 }

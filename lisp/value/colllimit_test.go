@@ -119,20 +119,20 @@ func TestLiveBytesSeeCollections(t *testing.T) {
 		return Str(string(make([]byte, 1000)))
 	}
 	keepers := map[string]func(t *Thread, old Value, i int) Value{
-		"vector": func(t *Thread, old Value, _ int) Value { return Conj(t, orElse(old, EmptyVector), text(t)) },
+		"vector": func(t *Thread, old Value, _ int) Value { return Conj(t, orValue(old, EmptyVector), text(t)) },
 		"list":   func(t *Thread, old Value, _ int) Value { return Conj(t, old, text(t)) },
 		"map":    func(t *Thread, old Value, i int) Value { return Assoc(t, old, Int(int64(i)), text(t)) },
 		"keys": func(t *Thread, old Value, i int) Value {
 			return Assoc(t, old, NewVector(t, []Value{Int(int64(i)), text(t)}), Nil)
 		},
 		"set": func(t *Thread, old Value, i int) Value {
-			return Conj(t, orElse(old, EmptySet), NewVector(t, []Value{Int(int64(i)), text(t)}))
+			return Conj(t, orValue(old, EmptySet), NewVector(t, []Value{Int(int64(i)), text(t)}))
 		},
 		"sorted": func(t *Thread, old Value, i int) Value {
-			return Assoc(t, orElse(old, NewSortedMap(t, Nil)), Int(int64(i)), text(t))
+			return Assoc(t, orValue(old, NewSortedMap(t, Nil)), Int(int64(i)), text(t))
 		},
 		"transient": func(t *Thread, old Value, _ int) Value {
-			return ConjT(t, orElse(old, Transient(t, EmptyVector)), text(t))
+			return ConjT(t, orValue(old, Transient(t, EmptyVector)), text(t))
 		},
 		"cons":   func(t *Thread, old Value, _ int) Value { return Cons(t, text(t), old) },
 		"chunks": func(t *Thread, old Value, _ int) Value { return NewChunkedCons(t, []Value{text(t)}, old) },
@@ -174,7 +174,7 @@ func TestLiveBytesSeeCollections(t *testing.T) {
 	}
 }
 
-func orElse(v, other Value) Value {
+func orValue(v, other Value) Value {
 	if v.IsNil() {
 		return other
 	}

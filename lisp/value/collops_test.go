@@ -133,6 +133,13 @@ func TestWriteOps(t *testing.T) {
 			Persistent(t, tr)
 			return ConjT(t, tr, Int(1))
 		}},
+		{"a small map keeps its order through a transient", "{:b 1, :a 2, :c 3}", func(t *Thread) Value {
+			tr := Transient(t, EmptyMap)
+			for i, k := range []string{"b", "a", "c"} {
+				AssocT(t, tr, Kw(k), Int(int64(i+1)))
+			}
+			return Persistent(t, tr)
+		}},
 		{"transient of a list", "ClassCastException: transient: got () (list), want a vector, hash map or hash set", func(t *Thread) Value { return Transient(t, EmptyList) }},
 	})
 }

@@ -68,26 +68,21 @@ type hashEdit struct {
 
 func (e *hashEdit) owns(n *hnode) bool { return e.o != nil && n.owner == e.o }
 
-// clone copies n with room for more entries and kids.
-func (e *hashEdit) clone(n *hnode, kvs, kids int) *hnode {
-	e.t.Charge(hnodeBytes + (len(n.kvs)+kvs)*valueBytes + (len(n.kids)+kids)*8)
-	c := &hnode{data: n.data, sub: n.sub, owner: e.o}
-	if len(n.kvs)+kvs > 0 {
-		c.kvs = append(make([]Value, 0, len(n.kvs)+kvs), n.kvs...)
-	}
-	if len(n.kids)+kids > 0 {
-		c.kids = append(make([]*hnode, 0, len(n.kids)+kids), n.kids...)
-	}
+// clone copies n.
+func (e *hashEdit) clone(n *hnode) *hnode {
+	e.t.Charge(nodeBytes(len(n.kvs), len(n.kids)))
+	c := makeNode(e.o, len(n.kvs), len(n.kids))
+	c.data, c.sub = n.data, n.sub
+	c.kvs, c.kids = append(c.kvs, n.kvs...), append(c.kids, n.kids...)
 	return c
 }
 
 // own gives n itself if the edit may write to it, else a copy.
-func (e *hashEdit) own(n *hnode, kvs, kids int) *hnode {
+func (e *hashEdit) own(n *hnode) *hnode {
 	if e.owns(n) {
-		e.t.Charge(2*kvs*valueBytes + 2*kids*8)
 		return n
 	}
-	return e.clone(n, kvs, kids)
+	return e.clone(n)
 }
 
 // assoc puts the entry under n.
@@ -109,7 +104,7 @@ func (e *hashEdit) assoc(n *hnode, shift uint) *hnode {
 		if kid == n.kids[i] {
 			return n
 		}
-		n = e.own(n, 0, 0)
+		n = e.own(n)
 		n.kids[i] = kid
 		return n
 	}
@@ -124,7 +119,7 @@ func (e *hashEdit) replace(n *hnode, i int) *hnode {
 	if n.kvs[i+1] == e.v {
 		return n
 	}
-	n = e.own(n, 0, 0)
+	n = e.own(n)
 	n.kvs[i+1] = e.v
 	return n
 }
@@ -138,17 +133,11 @@ func (e *hashEdit) insert(n *hnode, i int) *hnode {
 		n.kvs[i], n.kvs[i+1] = e.k, e.v
 		return n
 	}
-	e.t.Charge(hnodeBytes + (len(n.kvs)+2)*valueBytes + len(n.kids)*8)
-	kvs := make([]Value, len(n.kvs)+2)
-	copy(kvs, n.kvs[:i])
-	kvs[i], kvs[i+1] = e.k, e.v
-	copy(kvs[i+2:], n.kvs[i:])
-	c := &hnode{data: n.data, sub: n.sub, kvs: kvs, owner: e.o}
-	if e.o == nil {
-		c.kids = n.kids // never written: no owner
-	} else {
-		c.kids = append([]*hnode(nil), n.kids...)
-	}
+	e.t.Charge(nodeBytes(len(n.kvs)+2, len(n.kids)))
+	c := makeNode(e.o, len(n.kvs)+2, len(n.kids))
+	c.data, c.sub = n.data, n.sub
+	c.kvs = append(append(append(c.kvs, n.kvs[:i]...), e.k, e.v), n.kvs[i:]...)
+	c.kids = append(c.kids, n.kids...)
 	return c
 }
 
@@ -156,7 +145,7 @@ func (e *hashEdit) insert(n *hnode, i int) *hnode {
 func (e *hashEdit) split(n *hnode, bit uint32, i int, shift uint) *hnode {
 	old := Hash(e.t, n.kvs[i])
 	kid := e.pair(n.kvs[i], n.kvs[i+1], old, shift+5)
-	e.t.Charge(hnodeBytes + len(n.kvs)*valueBytes + (len(n.kids)+1)*8)
+	e.t.Charge(nodeBytes(len(n.kvs), len(n.kids)+1))
 	e.grew = true
 	j := index(n.sub, bit)
 	c := n
@@ -166,10 +155,10 @@ func (e *hashEdit) split(n *hnode, bit uint32, i int, shift uint) *hnode {
 		c.kids = append(c.kids, nil)
 		copy(c.kids[j+1:], c.kids[j:])
 	} else {
-		c = &hnode{data: n.data, sub: n.sub, owner: e.o, kvs: without2(n.kvs, i)}
-		c.kids = make([]*hnode, len(n.kids)+1)
-		copy(c.kids, n.kids[:j])
-		copy(c.kids[j+1:], n.kids[j:])
+		c = makeNode(e.o, len(n.kvs)-2, len(n.kids)+1)
+		c.data, c.sub = n.data, n.sub
+		c.kvs = append(append(c.kvs, n.kvs[:i]...), n.kvs[i+2:]...)
+		c.kids = append(append(append(c.kids, n.kids[:j]...), nil), n.kids[j:]...)
 	}
 	c.kids[j] = kid
 	c.data &^= bit
@@ -179,18 +168,23 @@ func (e *hashEdit) split(n *hnode, bit uint32, i int, shift uint) *hnode {
 
 // pair makes the node that holds an old entry and the new one.
 func (e *hashEdit) pair(k, v Value, h uint64, shift uint) *hnode {
-	e.t.Charge(hnodeBytes + 4*valueBytes)
-	if shift > lastShift {
-		return &hnode{kvs: []Value{k, v, e.k, e.v}, owner: e.o}
-	}
+	e.t.Charge(nodeBytes(4, 0))
 	a, b := slot(h, shift), slot(e.h, shift)
-	switch {
-	case a == b:
-		return &hnode{sub: a, kids: []*hnode{e.pair(k, v, h, shift+5)}, owner: e.o}
-	case a < b:
-		return &hnode{data: a | b, kvs: []Value{k, v, e.k, e.v}, owner: e.o}
+	if shift <= lastShift && a == b {
+		n := makeNode(e.o, 0, 1)
+		n.sub, n.kids = a, append(n.kids, e.pair(k, v, h, shift+5))
+		return n
 	}
-	return &hnode{data: a | b, kvs: []Value{e.k, e.v, k, v}, owner: e.o}
+	n := makeNode(e.o, 4, 0)
+	if shift <= lastShift {
+		n.data = a | b
+	}
+	if a <= b {
+		n.kvs = append(n.kvs, k, v, e.k, e.v)
+	} else {
+		n.kvs = append(n.kvs, e.k, e.v, k, v)
+	}
+	return n
 }
 
 // assocRow puts the entry among those of one hash.
@@ -242,29 +236,30 @@ func (e *hashEdit) dissoc(n *hnode, shift uint) *hnode {
 	if kid == n.kids[i] {
 		return n
 	}
-	n = e.own(n, 0, 0)
+	n = e.own(n)
 	n.kids[i] = kid
 	return n
 }
 
 func (e *hashEdit) remove(n *hnode, i int, bit uint32) *hnode {
-	e.t.Charge(hnodeBytes + len(n.kvs)*valueBytes + len(n.kids)*8)
+	e.t.Charge(nodeBytes(len(n.kvs), len(n.kids)))
 	e.shrank = true
-	return &hnode{data: n.data &^ bit, sub: n.sub, kvs: without2(n.kvs, i), kids: append([]*hnode(nil), n.kids...), owner: e.o}
+	c := makeNode(e.o, len(n.kvs)-2, len(n.kids))
+	c.data, c.sub = n.data&^bit, n.sub
+	c.kvs = append(append(c.kvs, n.kvs[:i]...), n.kvs[i+2:]...)
+	c.kids = append(c.kids, n.kids...)
+	return c
 }
 
 // inline takes the last entry of a node below up into n.
 func (e *hashEdit) inline(n, kid *hnode, bit uint32, i int) *hnode {
-	e.t.Charge(hnodeBytes + (len(n.kvs)+2)*valueBytes + len(n.kids)*8)
+	e.t.Charge(nodeBytes(len(n.kvs)+2, len(n.kids)))
 	j := 2 * index(n.data, bit)
-	kvs := make([]Value, len(n.kvs)+2)
-	copy(kvs, n.kvs[:j])
-	copy(kvs[j:], kid.kvs)
-	copy(kvs[j+2:], n.kvs[j:])
-	kids := make([]*hnode, len(n.kids)-1)
-	copy(kids, n.kids[:i])
-	copy(kids[i:], n.kids[i+1:])
-	return &hnode{data: n.data | bit, sub: n.sub &^ bit, kvs: kvs, kids: kids, owner: e.o}
+	c := makeNode(e.o, len(n.kvs)+2, len(n.kids)-1)
+	c.data, c.sub = n.data|bit, n.sub&^bit
+	c.kvs = append(append(append(c.kvs, n.kvs[:j]...), kid.kvs...), n.kvs[j:]...)
+	c.kids = append(append(c.kids, n.kids[:i]...), n.kids[i+1:]...)
+	return c
 }
 
 // each gives every entry to f, until it says false. Trees are at most 14 nodes deep.

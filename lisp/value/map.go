@@ -33,18 +33,26 @@ func newArrayMap(kvs []Value) *ArrayMap {
 }
 
 // index gives the position of k among the entries, or -1.
-func (m *ArrayMap) index(t *Thread, k Value) int {
+func (m *ArrayMap) index(t *Thread, k Value) int { return rowIndex(t, m.kvs, k) }
+
+// rowIndex gives the position of k among entries in a row, or -1.
+func rowIndex(t *Thread, kvs []Value, k Value) int {
 	if k.Kind() == KindKeyword {
 		kw := As[Keyword](k)
-		for i := 0; i < len(m.kvs); i += 2 {
-			if x := m.kvs[i]; x == k || x.Kind() == KindKeyword && As[Keyword](x).Same(kw) {
+		for i := 0; i < len(kvs); i += 2 { // one object a name is the rule
+			if kvs[i] == k {
+				return i
+			}
+		}
+		for i := 0; i < len(kvs); i += 2 {
+			if x := kvs[i]; x.Kind() == KindKeyword && As[Keyword](x).Same(kw) {
 				return i
 			}
 		}
 		return -1
 	}
-	for i := 0; i < len(m.kvs); i += 2 {
-		if sameKey(t, m.kvs[i], k) {
+	for i := 0; i < len(kvs); i += 2 {
+		if sameKey(t, kvs[i], k) {
 			return i
 		}
 	}
@@ -102,12 +110,17 @@ func (m *ArrayMap) dissoc(t *Thread, k Value) Value {
 
 // grow makes a hash map of the entries.
 func (m *ArrayMap) grow(t *Thread) *HashMap {
-	e := &hashEdit{t: t, o: new(owner)}
+	return newHashMap(t, hashRow(t, new(owner), m.kvs), len(m.kvs)/2, m.meta)
+}
+
+// hashRow makes a tree of entries in a row.
+func hashRow(t *Thread, o *owner, kvs []Value) *hnode {
+	e := &hashEdit{t: t, o: o}
 	root := emptyNode
-	for i := 0; i < len(m.kvs); i += 2 {
-		root = e.put(root, m.kvs[i], m.kvs[i+1])
+	for i := 0; i < len(kvs); i += 2 {
+		root = e.put(root, kvs[i], kvs[i+1])
 	}
-	return newHashMap(t, root, len(m.kvs)/2, m.meta)
+	return root
 }
 
 // put adds an entry to the tree of root.

@@ -186,8 +186,9 @@ func (m *Marker) transient(v Value, k Kind) {
 		}
 	case KindTransientMap:
 		x := As[TransientMap](v)
-		m.Bytes(cellBytes)
+		m.Bytes(cellBytes + 2*arrayMapMax*valueBytes)
 		if x.busy.CompareAndSwap(false, true) {
+			m.Slots(x.kvs)
 			m.hnode(x.root)
 			x.release()
 		}

@@ -28,15 +28,6 @@ func (e *edit) open(who string) {
 	}
 }
 
-// TransientMap is a hash map under construction.
-type TransientMap struct {
-	Header
-	edit
-	root  *hnode
-	count int
-	meta  *MetaBox
-}
-
 // TransientSet is a hash set under construction.
 type TransientSet struct {
 	Header
@@ -53,10 +44,7 @@ func Transient(t *Thread, coll Value) Value {
 	case KindVector, KindMapEntry:
 		return newTransientVector(t, vectorOf(coll))
 	case KindArrayMap, KindHashMap:
-		m := hashed(t, coll)
-		out := &TransientMap{Header: Head(KindTransientMap), root: m.root, count: m.count, meta: m.meta}
-		out.owner = new(owner)
-		return Of(out)
+		return newTransientMap(t, coll)
 	case KindHashSet:
 		s := As[HashSet](coll)
 		out := &TransientSet{Header: Head(KindTransientSet), root: s.root, count: s.count, meta: s.meta}
@@ -66,25 +54,13 @@ func Transient(t *Thread, coll Value) Value {
 	panic(TypeError(t, "transient", coll, "a vector, hash map or hash set"))
 }
 
-func hashed(t *Thread, m Value) *HashMap {
-	if m.Kind() == KindHashMap {
-		return As[HashMap](m)
-	}
-	return As[ArrayMap](m).grow(t)
-}
-
 // Persistent ends a transient and gives what was built.
 func Persistent(t *Thread, tr Value) Value {
 	switch tr.Kind() {
 	case KindTransientVector:
 		return As[TransientVector](tr).persistent(t)
 	case KindTransientMap:
-		m := As[TransientMap](tr)
-		t.Charge(hashMapBytes)
-		m.open("persistent!")
-		defer m.release()
-		m.owner = nil
-		return Of(&HashMap{Header: Head(KindHashMap), meta: m.meta, root: m.root, count: m.count})
+		return As[TransientMap](tr).persistent(t)
 	case KindTransientSet:
 		s := As[TransientSet](tr)
 		t.Charge(hashMapBytes)
@@ -94,33 +70,6 @@ func Persistent(t *Thread, tr Value) Value {
 		return Of(&HashSet{Header: Head(KindHashSet), meta: s.meta, root: s.root, count: s.count})
 	}
 	panic(TypeError(t, "persistent!", tr, "a transient"))
-}
-
-func (m *TransientMap) assoc(t *Thread, who string, k, v Value) {
-	m.open(who)
-	defer m.release()
-	e := hashEdit{t: t, o: m.owner}
-	m.root = e.put(m.root, k, v)
-	if e.grew {
-		m.count++
-	}
-}
-
-func (m *TransientMap) dissoc(t *Thread, k Value) {
-	m.open("dissoc!")
-	defer m.release()
-	e := hashEdit{t: t, o: m.owner, h: Hash(t, k), k: k}
-	m.root = e.dissoc(m.root, 0)
-	if e.shrank {
-		m.count--
-	}
-}
-
-func (m *TransientMap) get(t *Thread, k Value) (Value, bool) {
-	m.open("get")
-	defer m.release()
-	_, v, ok := m.root.find(t, Hash(t, k), k)
-	return v, ok
 }
 
 func (s *TransientSet) conj(t *Thread, x Value) {
@@ -161,7 +110,7 @@ func transientLen(t *Thread, tr Value) int {
 		m := As[TransientMap](tr)
 		m.open("count")
 		defer m.release()
-		return m.count
+		return m.len()
 	}
 	s := As[TransientSet](tr)
 	s.open("count")
