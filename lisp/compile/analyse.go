@@ -30,7 +30,8 @@ func (a *analyser) analyse(form value.Value, c ctx) node {
 	switch form.Kind() {
 	case value.KindSymbol:
 		return a.symbol(value.As[value.Symbol](form))
-	case value.KindList, value.KindCons, value.KindLazySeq, value.KindChunkedCons, value.KindArraySeq, value.KindVecSeq:
+	case value.KindList, value.KindCons, value.KindLazySeq, value.KindChunkedCons, value.KindArraySeq, value.KindVecSeq,
+		value.KindEmptyList, value.KindMapSeq, value.KindRange, value.KindGenSeq, value.KindStringSeq:
 		a.deeper()
 		n := a.list(form, c)
 		a.shallower()

@@ -12,7 +12,7 @@ func isSpecial(sym *value.Symbol, name string) bool { return sym.NS == "" && sym
 // expand1 expands form once if it is a call of a macro. local tells whether a name is a local, which no macro shadows.
 func expand1(t *value.Thread, form, env value.Value, a *analyser) (value.Value, bool) {
 	k := form.Kind()
-	if k != value.KindList && k != value.KindCons && k != value.KindLazySeq && k != value.KindChunkedCons {
+	if !k.IsSeq() {
 		return form, false
 	}
 	head := value.First(t, form)
