@@ -65,6 +65,10 @@ func Namespaces() map[string][]Def {
 		"joker.math":   jokerMath(),
 		"clojure.math": clojureMath(),
 		"clojure.edn":  ednNS(),
+		"joker.pprint": pprintNS(),
+		"joker.json":   jokerJSON(),
+
+		"clojure.data.json": dataJSON(),
 	}
 }
 
