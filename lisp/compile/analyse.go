@@ -69,6 +69,11 @@ func (a *analyser) symbol(sym *value.Symbol) node {
 		ex.Pos = sym.Pos()
 		panic(ex)
 	}
+	if sym.NS != "" && v.Private.Load() && v.NS != a.t.NS().Name {
+		ex := value.Errorf("CompilerException", "symbol: %s is private", v.FullName())
+		ex.Pos = sym.Pos()
+		panic(ex)
+	}
 	return refVar(v)
 }
 

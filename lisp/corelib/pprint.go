@@ -64,7 +64,9 @@ func (p *prettyPrinter) text(s string) {
 	p.col += utf8.RuneCountInString(s)
 }
 
-func (p *prettyPrinter) newline(indent int) { p.text("\n" + strings.Repeat(" ", min(indent, pprintWidth))) }
+func (p *prettyPrinter) newline(indent int) {
+	p.text("\n" + strings.Repeat(" ", min(indent, pprintWidth)))
+}
 
 // flat gives v on one line if it fits with trail characters after it.
 func (p *prettyPrinter) flat(v Value, trail int) (string, bool) {

@@ -305,9 +305,26 @@ func varyMeta(t *Thread, args []Value) Value {
 }
 
 func alterMeta(t *Thread, args []Value) Value {
-	return value.AlterMeta(t, "alter-meta!", args[0], func(m Value) Value { return callWith(t, args[1], m, args[2:]) })
+	return changeMeta(t, "alter-meta!", args[0], func(m Value) Value { return callWith(t, args[1], m, args[2:]) })
 }
 
 func resetMeta(t *Thread, ref, m Value) Value {
-	return value.AlterMeta(t, "reset-meta!", ref, func(Value) Value { return m })
+	return changeMeta(t, "reset-meta!", ref, func(Value) Value { return m })
+}
+
+// changeMeta replaces the metadata of a reference. That of a var is all that meta tells of it.
+func changeMeta(t *Thread, who string, ref Value, f func(Value) Value) Value {
+	if ref.Kind() != value.KindVar {
+		return value.AlterMeta(t, who, ref, f)
+	}
+	v := value.As[value.Var](ref)
+	if v.Sealed {
+		panic(value.StateError("%s: got %s, which is sealed, want a var of yours", who, v.FullName()))
+	}
+	m := f(varMeta(t, v))
+	if !m.IsNil() && !m.Kind().IsMap() {
+		panic(value.TypeError(t, who, m, "a map or nil"))
+	}
+	v.ReplaceMeta(m)
+	return m
 }

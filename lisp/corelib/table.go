@@ -47,6 +47,7 @@ func Core() []Def {
 		printFns(),
 		evalFns(),
 		symbols(),
+		literals(),
 		multimethods(),
 		hierarchies(),
 		protocols(),

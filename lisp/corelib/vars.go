@@ -250,6 +250,9 @@ func intern3(t *Thread, ns, name, x Value) Value {
 
 // varMeta gives the metadata of a var: what def noted, what a builtin says of itself, and :name, :ns and its place.
 func varMeta(t *Thread, v *value.Var) Value {
+	if v.MetaWhole() {
+		return v.MetaMap()
+	}
 	m := value.EmptyMap
 	put := func(key string, x Value) {
 		m = value.Assoc(t, m, value.Kw(key), x)

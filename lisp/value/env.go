@@ -17,7 +17,8 @@ type Var struct {
 	Dynamic  atomic.Bool
 	Macro    atomic.Bool
 	Private  atomic.Bool
-	Sealed   bool // part of a shared core: never redefined
+	Sealed   bool        // part of a shared core: never redefined
+	bare     atomic.Bool // reset-meta! or alter-meta! has replaced the metadata whole
 	pos      atomic.Pointer[Pos]
 
 	guard guard // watches and validator
@@ -66,7 +67,19 @@ func (v *Var) MetaMap() Value {
 }
 
 // SetMeta replaces the metadata of the var.
-func (v *Var) SetMeta(m Value) { v.meta.Store(&m) }
+func (v *Var) SetMeta(m Value) {
+	v.meta.Store(&m)
+	v.bare.Store(false)
+}
+
+// ReplaceMeta makes m all the metadata there is: nothing that is known of the var otherwise is added when it is read.
+func (v *Var) ReplaceMeta(m Value) {
+	v.meta.Store(&m)
+	v.bare.Store(true)
+}
+
+// MetaWhole tells whether MetaMap is all the metadata of the var.
+func (v *Var) MetaWhole() bool { return v.bare.Load() }
 
 // Pos is where the var was defined, or nil.
 func (v *Var) Pos() *Pos { return v.pos.Load() }
@@ -182,10 +195,11 @@ func (n *Namespace) FilterCore(only []string, exclude map[string]bool) {
 	n.core.Store(f)
 }
 
-// SeesCore tells whether a name of the core is known here without its namespace.
+// SeesCore tells whether a name of the core is known here without its namespace. ns and in-ns always are: they are the way
+// out.
 func (n *Namespace) SeesCore(name string) bool {
 	f := n.core.Load()
-	return f == nil || (f.only == nil || f.only[name]) && !f.exclude[name]
+	return f == nil || name == "ns" || name == "in-ns" || (f.only == nil || f.only[name]) && !f.exclude[name]
 }
 
 // NewNamespace makes an empty namespace.

@@ -142,3 +142,35 @@ func (t *Thread) callObject(f Value, args []Value) (Value, bool) {
 	}
 	return Nil, false
 }
+
+// field looks k up in an object that is no collection: a literal's part, or what a method valAt says.
+func field(t *Thread, v, k Value) (Value, bool) {
+	if v.Kind() == KindInstance {
+		f, ok := Method(t, v, "valAt")
+		if !ok {
+			return Nil, false
+		}
+		return t.Call2(f, v, k), true
+	}
+	if k.Kind() != KindKeyword || As[Keyword](k).NS != "" {
+		return Nil, false
+	}
+	if v.Kind() == KindTaggedLiteral {
+		return As[TaggedLiteral](v).Field(As[Keyword](k).Name)
+	}
+	return As[ReaderConditional](v).Field(As[Keyword](k).Name)
+}
+
+// obey takes over the lengths that the dynamic vars of printing ask for, where any is bound.
+func (p *Printer) obey(t *Thread) {
+	if t.Binds == nil || t.Env == nil || t.Env.Core == nil {
+		return
+	}
+	for name, n := range map[string]*int{"*print-length*": &p.Length, "*print-level*": &p.Level} {
+		if v := t.Env.Core.Var(name); v != nil {
+			if x := v.Get(t); x.IsInt() {
+				*n = int(min(max(x.Int(), 0), 1<<30))
+			}
+		}
+	}
+}

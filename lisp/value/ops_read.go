@@ -193,6 +193,8 @@ func Get(t *Thread, coll, k Value) (Value, bool) {
 		return As[TransientMap](coll).get(t, k)
 	case KindTransientSet:
 		return As[TransientSet](coll).get(t, k)
+	case KindTaggedLiteral, KindReaderConditional, KindInstance:
+		return field(t, coll, k)
 	}
 	return Nil, false
 }

@@ -148,6 +148,9 @@ func ToString(t *Thread, v Value) string {
 		return NumberText(t, v)
 	}
 	p := NewPrinter(true)
+	if v.Kind().IsColl() {
+		p.obey(t)
+	}
 	p.bare(t, v)
 	return p.Take(t)
 }

@@ -1,0 +1,40 @@
+package corelib
+
+import (
+	"crypto/rand"
+	endian "encoding/binary"
+
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// literals holds UUIDs and instants.
+func literals() []Def {
+	return []Def{
+		{Name: "parse-uuid", F1: parseUUID, Arglists: "([s])", Doc: "The UUID of the string s, or nil."},
+		{Name: "random-uuid", F0: randomUUID, Host: true, Arglists: "([])", Doc: "A random UUID."},
+		{Name: "inst-ms", F1: instMillis, Arglists: "([inst])", Doc: "The milliseconds of the instant since 1970-01-01T00:00:00Z."},
+	}
+}
+
+func parseUUID(t *Thread, s Value) Value {
+	v, ok := value.ParseUUID(stringOf(t, "parse-uuid", s))
+	if !ok {
+		return value.Nil
+	}
+	return v
+}
+
+// randomUUID makes a version 4 UUID.
+func randomUUID(*Thread) Value {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	hi, lo := endian.BigEndian.Uint64(b[:8]), endian.BigEndian.Uint64(b[8:])
+	return value.NewUUID(hi&^0xf000|0x4000, lo&^(3<<62)|1<<63)
+}
+
+func instMillis(t *Thread, v Value) Value {
+	if v.Kind() != value.KindInst {
+		panic(value.TypeError(t, "inst-ms", v, "an instant"))
+	}
+	return value.Int(value.As[value.Inst](v).Millis)
+}
