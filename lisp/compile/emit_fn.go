@@ -65,6 +65,9 @@ func emitCode(n *fnNode) *value.Code {
 	}
 	c.F0, c.F1, c.F2, c.F3, c.F4 = entry0(c, pick(0)), entry1(c, pick(1)), entry2(c, pick(2)), entry3(c, pick(3)), entry4(c, pick(4))
 	c.FN = entryN(c, pick)
+	if rest != nil {
+		c.Rest, c.Required = rest.applyRest, rest.required
+	}
 	return c
 }
 
@@ -252,6 +255,17 @@ func (b *body) apply(t *value.Thread, fn *value.Fn, args []value.Value) value.Va
 	if b.variadic {
 		f[b.required] = restOf(t, args[b.required:])
 	}
+	b.fill(f, fn)
+	v := b.run(t, f)
+	t.LeaveCall(b.code, b.frame)
+	return v
+}
+
+// applyRest runs an arity with & on its arguments before the & and the seq of the others.
+func (b *body) applyRest(t *value.Thread, fn *value.Fn, args []value.Value, rest value.Value) value.Value {
+	f := t.EnterCall(b.code, b.frame)
+	copy(f, args[:b.required])
+	f[b.required] = rest
 	b.fill(f, fn)
 	v := b.run(t, f)
 	t.LeaveCall(b.code, b.frame)

@@ -45,23 +45,40 @@ func applyFn(t *Thread, args []Value) Value {
 	return t.Call(f, all...)
 }
 
-// applyLazily calls the functions of the core that are lazy in their arguments without reading all of these, so that
-// (apply concat endless) works.
+// applyLazily calls, without reading all arguments, a function that takes the rest of them as a seq, and those of the core
+// that are lazy in their arguments: (apply concat endless) works.
 func applyLazily(t *Thread, f Value, args []Value, last Value) (Value, bool) {
 	if f.Kind() != value.KindFn {
 		return f, false
 	}
-	b := value.As[value.Fn](f).Code.Builtin
-	if b == nil || value.Counted(last) {
-		return f, false
-	}
-	switch b.Name {
-	case "concat":
+	fn := value.As[value.Fn](f)
+	switch b := fn.Code.Builtin; {
+	case fn.Code.Rest != nil:
+		return applyRest(t, fn, args, last)
+	case b != nil && b.Name == "concat" && !value.Counted(last):
 		return lazyConcat(t, spread(t, args, last)), true
-	case "list*":
-		return spread(t, args[:max(0, len(args))], last), false
 	}
 	return f, false
+}
+
+// applyRest takes the arguments that fn wants before its &, and leaves the others as they are; false when there are so few
+// that another arity may be meant.
+func applyRest(t *Thread, fn *value.Fn, args []Value, last Value) (Value, bool) {
+	n := fn.Code.Required
+	s := spread(t, args, last)
+	t.Charge(16 * n)
+	first := make([]Value, n)
+	for i := range first {
+		if s = value.Seq(t, s); s.IsNil() {
+			return s, false
+		}
+		t.Step()
+		first[i], s = value.First(t, s), value.Rest(t, s)
+	}
+	if s = value.Seq(t, s); s.IsNil() {
+		return s, false
+	}
+	return fn.Code.Rest(t, fn, first, s), true
 }
 
 // spread puts args before the seq of last.

@@ -29,6 +29,11 @@ type Code struct {
 	F4   func(*Thread, *Fn, Value, Value, Value, Value) Value
 	FN   func(*Thread, *Fn, []Value) Value
 
+	// Rest runs the arity with &, if there is one, on the Required arguments before the & and a seq of the others, not
+	// empty, that it does not look at: so apply need not compute an argument list that may have no end.
+	Rest     func(*Thread, *Fn, []Value, Value) Value
+	Required int
+
 	Builtin *Builtin // the Go functions behind a builtin; nil for compiled code
 	Pos     *Pos
 	Cost    int    // frames it counts for the depth limit
