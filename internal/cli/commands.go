@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/reflection-dev/zeno/lisp"
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+const replHelp = `Type Lisp; what you define stays, and replaces what agents see from their next call on.
+  *1 *2 *3 *e        the last values, the last error
+  (doc map)          documentation, also :doc map
+  :ns  :ns NAME      the namespaces; go to one (made if it is not there)
+  :help  :quit       this; leave (also ctrl-D)
+  tab completes, up and down walk the history, ctrl-C interrupts what runs
+`
+
+// command does what a line such as :help asks for. done is false where the text is Lisp after all.
+func (r *repl) command(text string) (done, quit bool) {
+	word, arg, _ := strings.Cut(text, " ")
+	arg = strings.TrimSpace(arg)
+	switch {
+	case arg == "" && (word == ":quit" || word == ":exit" || word == ":q"):
+		return true, true
+	case arg == "" && (word == ":help" || word == ":h"):
+		fmt.Fprint(r.out, replHelp)
+	case word == ":ns" && arg == "":
+		for _, ns := range r.core.Env().Raw().Namespaces() {
+			fmt.Fprintln(r.out, ns.Name)
+		}
+	case word == ":ns" && plainName(arg):
+		r.session.Set("*ns*", value.Of(r.core.Env().Raw().Create(arg)))
+	case word == ":doc" && plainName(arg):
+		r.doc(arg)
+	default:
+		return false, false
+	}
+	r.line++
+	return true, false
+}
+
+func plainName(s string) bool { return s != "" && !strings.ContainsAny(s, " \t\n()[]{}\"';`,~@^") }
+
+func (r *repl) doc(name string) {
+	text := ""
+	_ = r.attend(func(ctx context.Context) error {
+		_, err := r.core.Env().Do(ctx, func(t *value.Thread) value.Value {
+			t.Bind([]*value.Var{t.Env.NSVar}, []value.Value{value.Of(r.session.Namespace())})
+			text = lisp.Doc(t, name)
+			return value.Nil
+		})
+		return err
+	})
+	if text == "" {
+		text = name + " has no documentation here"
+	}
+	fmt.Fprintln(r.out, text)
+}

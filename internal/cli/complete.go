@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// delimiters end a word before the cursor.
+const delimiters = " \t\n()[]{}\"';`,~@^#"
+
+// complete is the REPL's completion: what the word before the cursor may go on to.
+func (r *repl) complete(line string, pos int) (head string, options []string, tail string) {
+	runes := []rune(line)
+	before, tail := string(runes[:min(pos, len(runes))]), string(runes[min(pos, len(runes)):])
+	start := strings.LastIndexAny(before, delimiters) + 1
+	word := before[start:]
+	if word == "" {
+		return before, nil, tail
+	}
+	return before[:start], r.names(word), tail
+}
+
+// maxOptions bounds how many completions are shown.
+const maxOptions = 200
+
+// names gives the names that start with word, sorted.
+func (r *repl) names(word string) []string {
+	env, ns := r.core.Env().Raw(), r.session.Namespace()
+	found := map[string]bool{}
+	add := func(name string) {
+		if strings.HasPrefix(name, word) && name != word {
+			found[name] = true
+		}
+	}
+	qualifier, _, qualified := strings.Cut(word, "/")
+	switch {
+	case word[0] == ':':
+		r.keywords.each(add)
+		for _, c := range []string{":help", ":quit", ":ns", ":doc"} {
+			add(c)
+		}
+	case qualified:
+		if full, ok := ns.Aliased(qualifier); ok {
+			publics(env.Namespace(full), qualifier+"/", add)
+		} else {
+			publics(env.Namespace(qualifier), qualifier+"/", add)
+		}
+	default:
+		unqualified(env, ns, add)
+	}
+	out := slices.Sorted(maps.Keys(found))
+	return out[:min(len(out), maxOptions)]
+}
+
+// unqualified adds what a name without a slash may mean, and what may stand before one.
+func unqualified(env *value.Env, ns *value.Namespace, add func(string)) {
+	for _, v := range ns.Vars() {
+		add(v.Name)
+	}
+	for name := range ns.Refers() {
+		add(name)
+	}
+	publics(env.Core, "", add)
+	for alias := range ns.Aliases() {
+		add(alias + "/")
+	}
+	for _, n := range env.Namespaces() {
+		add(n.Name)
+	}
+	for _, special := range strings.Fields("catch def do finally fn if let loop new quote recur set! throw try var") {
+		add(special)
+	}
+}
+
+func publics(ns *value.Namespace, prefix string, add func(string)) {
+	if ns == nil {
+		return
+	}
+	for _, v := range ns.Vars() {
+		if !v.Private.Load() {
+			add(prefix + v.Name)
+		}
+	}
+}
+
+// keywords remembers the keywords that were typed. The zero value is empty.
+type keywords struct{ seen map[string]bool }
+
+// maxKeywords bounds how many are remembered.
+const maxKeywords = 5000
+
+func (k *keywords) see(text string) {
+	if k.seen == nil {
+		k.seen = map[string]bool{}
+	}
+	for _, w := range regexp.MustCompile(`::?[A-Za-z*+!_?<>=.-][\w*+!?<>=./#-]*`).FindAllString(text, maxKeywords) {
+		if len(k.seen) < maxKeywords {
+			k.seen[w] = true
+		}
+	}
+}
+
+func (k *keywords) each(f func(string)) {
+	for w := range k.seen {
+		f(w)
+	}
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// grammar is the command line as kong reads it.
+type grammar struct {
+	Home string `placeholder:"DIR" help:"The home: init.joke, namespaces, state. Default: $$ZENO_HOME, else ~/.zeno."`
+
+	Program programCmd `cmd:"" default:"withargs" hidden:"" name:"run" help:"Run a file, expressions, or the REPL."`
+	Init    initCmd    `cmd:"" help:"Write the smallest useful home."`
+	Demo    demoCmd    `cmd:"" help:"Run the demo: an agent that calls back and gets work done. No key, no network."`
+	Spawn   spawnCmd   `cmd:"" help:"Run one agent of a role to its end and print its answer."`
+	Eval    evalCmd    `cmd:"" help:"Evaluate code as an agent of a role would: its grant, its limits."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// commands are the words that are no file: `zeno ./init` runs a file of such a name.
+func commands() []string { return []string{"init", "demo", "spawn", "eval", "version", "run"} }
+
+type programCmd struct {
+	Expr        []string `short:"e" name:"expr" placeholder:"EXPR" sep:"none" help:"Evaluate EXPR and print its value unless it is nil. May be given several times."`
+	ShowVersion bool     `name:"version" help:"Print the version."`
+	File        string   `arg:"" optional:"" help:"A program to run; - is stdin. Without it and without -e: the REPL."`
+	Args        []string `arg:"" optional:"" help:"*command-line-args* of the program."`
+}
+
+type initCmd struct {
+	Dir string `arg:"" optional:"" default:"." help:"Where to; made if it is not there."`
+}
+
+type demoCmd struct {
+	model
+	Backend string `default:"scripted" help:"Who plays the agent: scripted, or an agent CLI that is installed, such as omp or claude."`
+	Keep    string `placeholder:"DIR" help:"Run in DIR, which must be new or empty. Default: a temporary directory."`
+}
+
+type spawnCmd struct {
+	model
+	Role    string        `arg:"" help:"A role that the home registers."`
+	Prompt  string        `arg:"" help:"What the agent is to do; - reads it from stdin."`
+	Backend string        `placeholder:"NAME" help:"The agent CLI, such as omp (the default) or claude."`
+	System  string        `placeholder:"TEXT" help:"The system prompt."`
+	Timeout time.Duration `placeholder:"20m" help:"When the spawn ends at the latest."`
+	JSON    bool          `name:"json" help:"Print the whole result as JSON."`
+}
+
+// model says which model server an agent CLI talks to.
+type model struct {
+	Model     string `placeholder:"NAME" help:"The model, as the agent CLI names it."`
+	BaseURL   string `name:"base-url" placeholder:"URL" help:"The model server. Default: the agent CLI's own."`
+	APIKeyEnv string `name:"api-key-env" placeholder:"VAR" help:"The environment variable that holds the model server's key."`
+}
+
+type evalCmd struct {
+	Role string   `placeholder:"ROLE" help:"Whose grant and limits. Without it: the pure core and the default limits, and no home is loaded."`
+	Expr []string `short:"e" name:"expr" placeholder:"EXPR" sep:"none" help:"Code. May be given several times: it is joined."`
+	JSON bool     `name:"json" help:"Print the outcome as JSON."`
+	File string   `arg:"" optional:"" help:"A file of code; - or nothing is stdin."`
+}
+
+type versionCmd struct{}
+
+// splitProgram marks where the arguments of a program begin, so that none of them is taken for one of ours: everything
+// after FILE, and after -e every word that is no flag.
+func splitProgram(args []string) []string {
+	exprs := false
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			return args
+		case arg == "-e" || arg == "--expr":
+			exprs = true
+			i++
+		case arg == "--home":
+			i++
+		case strings.HasPrefix(arg, "-e") || strings.HasPrefix(arg, "--expr="):
+			exprs = true
+		case len(arg) > 1 && arg[0] == '-':
+		case exprs:
+			return slices.Insert(slices.Clone(args), i, "--")
+		case slices.Contains(commands(), arg):
+			return args
+		default:
+			return slices.Insert(slices.Clone(args), i+1, "--")
+		}
+	}
+	return args
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/alecthomas/kong"
+)
+
+// overview is `zeno --help`: everything on one screen.
+const overview = `zeno runs an orchestrator of AI agents, written in a Clojure dialect.
+
+Usage:
+  zeno [--home DIR]                       REPL; loads init.joke of the home
+  zeno [--home DIR] FILE [ARGS…]          run a program (#! works); - is stdin
+  zeno [--home DIR] -e EXPR [-e …] [ARGS…]  evaluate, print values that are not nil
+  zeno init [DIR]                         write the smallest useful home
+  zeno demo [--backend B]                 watch an agent do a job; no key, no network
+  zeno spawn ROLE PROMPT [--json]         run one agent, print its answer
+  zeno eval [--role R] [-e EXPR | FILE]   evaluate as an agent of a role would
+  zeno version
+
+Home: --home, else $ZENO_HOME, else ~/.zeno. The REPL, spawn and eval --role load it;
+FILE and -e load it only with --home. A missing or broken home is reported and the REPL
+is there all the same. A file named like a command: zeno ./init
+
+Examples:
+  zeno init mine && zeno --home mine
+  zeno -e '(map inc [1 2 3])'
+  echo '(+ 1 2)' | zeno eval
+  zeno COMMAND --help                     flags and examples of a command
+
+Exit codes: 0 it worked   1 the program failed   2 wrong command line
+  3 eval: a limit ended it   4 eval: a name is neither in the core nor granted
+  130 interrupted   143 terminated   n a program that calls (joker.os/exit n)
+`
+
+func help(options kong.HelpOptions, ctx *kong.Context) error {
+	if sel := ctx.Selected(); sel == nil || sel.Name == "run" {
+		_, err := fmt.Fprint(ctx.Stdout, overview)
+		return err
+	}
+	return kong.DefaultHelpPrinter(options, ctx)
+}
+
+// Help gives the examples of each command.
+func (initCmd) Help() string {
+	return `Writes init.joke (a process and a role), src/notes.joke (two capabilities) and deps.edn. Refuses to overwrite.
+
+Example:
+
+  zeno init mine && zeno --home mine`
+}
+
+// Help implements kong.HelpProvider.
+func (demoCmd) Help() string {
+	return `Exits 0 only if the demo ends with :status :ok.
+
+Examples:
+
+  zeno demo
+
+  zeno demo --keep /tmp/demo
+
+  zeno demo --backend claude --api-key-env ANTHROPIC_API_KEY`
+}
+
+// Help implements kong.HelpProvider.
+func (spawnCmd) Help() string {
+	return `The answer goes to stdout, how it ended to stderr. Exits 0 only if the spawn ends ok.
+
+Examples:
+
+  zeno --home mine spawn clerk 'list the notes' --backend claude
+
+  zeno spawn clerk - --json < task.txt | jq .answer`
+}
+
+// Help implements kong.HelpProvider.
+func (evalCmd) Help() string {
+	return `Prints what the code prints, then its value unless it is nil. Exits 3 where a limit ended it, 4 where a name did not resolve.
+
+Examples:
+
+  zeno eval -e '(frequencies "banana")'
+
+  zeno --home mine eval --role clerk -e '(tools)'
+
+  echo '(count (range))' | zeno eval`
+}
+
+// Help implements kong.HelpProvider.
+func (versionCmd) Help() string {
+	return `Example:
+
+  zeno version`
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/reflection-dev/zeno/core"
+	"github.com/reflection-dev/zeno/core/spawn"
+)
+
+// Run implements `zeno spawn`.
+func (s *spawnCmd) Run(a *app) error {
+	req, err := s.request(a)
+	if err != nil {
+		return err
+	}
+	// What the home prints is no part of the answer.
+	return a.withHome(engine{out: a.std.Err}, func(ctx context.Context, c *core.Core) error {
+		return s.print(a, c.Spawn(ctx, req))
+	})
+}
+
+func (s *spawnCmd) request(a *app) (spawn.Request, error) {
+	req := spawn.Request{Role: s.Role, Prompt: s.Prompt, System: s.System, Model: s.Model, Backend: s.Backend,
+		BaseURL: s.BaseURL, Timeout: s.Timeout}
+	if s.Timeout < 0 {
+		return req, usage(fmt.Errorf("--timeout: got %v, want a duration such as 20m", s.Timeout))
+	}
+	if s.Backend == spawn.Scripted {
+		return req, usage(fmt.Errorf("--backend: got scripted, whose agent is a function of the program; want an agent CLI, or call zeno.spawn/spawn in the home"))
+	}
+	var err error
+	if req.APIKey, err = s.key(a); err != nil {
+		return req, err
+	}
+	if s.Prompt == "-" {
+		req.Prompt, err = a.source("-")
+	}
+	return req, err
+}
+
+// key reads the model server's key, so that it is never an argument, which other users of the machine can see.
+func (m model) key(a *app) (string, error) {
+	if m.APIKeyEnv == "" {
+		return "", nil
+	}
+	key := a.std.Getenv(m.APIKeyEnv)
+	if key == "" {
+		return "", usage(fmt.Errorf("--api-key-env: got %s, which is not set; export it first", m.APIKeyEnv))
+	}
+	return key, nil
+}
+
+func (s *spawnCmd) print(a *app, res spawn.Result) error {
+	if s.JSON {
+		if err := printJSON(a.std.Out, ending(res)); err != nil {
+			return err
+		}
+	} else {
+		if res.Answer != "" {
+			fmt.Fprintln(a.std.Out, strings.TrimRight(res.Answer, "\n"))
+		}
+		fmt.Fprintln(a.std.Err, summary(res))
+	}
+	if res.Status != spawn.OK {
+		return reported(ExitFailed)
+	}
+	return nil
+}
+
+// summary is one line on how a spawn ended, and more where it did not end well.
+func summary(res spawn.Result) string {
+	line := fmt.Sprintf("spawn %s: %s, %d evals, %s", res.ID, res.Status, res.Evals, res.Elapsed.Round(time.Millisecond))
+	if u := res.Usage; u.TokensIn+u.TokensOut > 0 {
+		line += fmt.Sprintf(", %d tokens in, %d out", u.TokensIn, u.TokensOut)
+		if u.USD > 0 {
+			line += fmt.Sprintf(", %.4f USD", u.USD)
+		}
+	}
+	if !res.Boxed {
+		line += ", unboxed"
+	}
+	if res.Error != "" {
+		line += "\n  " + res.Error
+	}
+	return line
+}
+
+// resultInfo is a spawn's end as `zeno spawn --json` prints it: the map that zeno.spawn/spawn gives.
+type resultInfo struct {
+	ID      string    `json:"id"`
+	Status  string    `json:"status"`
+	Exit    int       `json:"exit"`
+	Answer  string    `json:"answer"`
+	Session string    `json:"session,omitempty"`
+	Usage   usageInfo `json:"usage"`
+	Evals   int       `json:"evals"`
+	MS      int64     `json:"ms"`
+	Boxed   bool      `json:"boxed"`
+	Error   string    `json:"error,omitempty"`
+	Stderr  string    `json:"stderr,omitempty"`
+}
+
+type usageInfo struct {
+	TokensIn  int64   `json:"tokens-in"`
+	TokensOut int64   `json:"tokens-out"`
+	USD       float64 `json:"usd"`
+}
+
+func ending(res spawn.Result) resultInfo {
+	return resultInfo{ID: res.ID, Status: string(res.Status), Exit: res.Exit, Answer: res.Answer, Session: res.Session,
+		Usage: usageInfo{res.Usage.TokensIn, res.Usage.TokensOut, res.Usage.USD}, Evals: res.Evals,
+		MS: res.Elapsed.Milliseconds(), Boxed: res.Boxed, Error: res.Error, Stderr: res.Stderr}
+}

@@ -1,0 +1,17 @@
+// Command zeno runs an orchestrator of AI agents that is written in a Lisp. See internal/cli for the command line and core
+// for what it runs.
+package main
+
+import (
+	"os"
+
+	"github.com/reflection-dev/zeno/core/spawn/guard"
+	"github.com/reflection-dev/zeno/internal/cli"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == guard.Word {
+		os.Exit(guard.Main(os.Args[2:]))
+	}
+	os.Exit(cli.Main(os.Args[1:], cli.Process()))
+}
