@@ -118,6 +118,7 @@ func (h *Host) Namespaces() map[string][]value.Builtin {
 		"joker.runtime":  h.runtimeNS(),
 		"joker.http":     h.httpNS(),
 		"joker.yaml":     yamlNS(),
+		"joker.bolt":     h.boltNS(),
 		"joker.markdown": markdownNS(),
 	}
 }
