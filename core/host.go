@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -141,7 +142,7 @@ func (c *Core) recordEval(caller gateway.Caller, code string, res lisp.Result) {
 		Data: map[string]any{"code": clip(code), "steps": res.Used.Steps, "bytes": res.Used.Alloc, "calls": res.Used.Calls}}
 	if res.Err != nil {
 		e.Outcome = res.Err.Kind
-		e.Data["error"] = clip(res.Err.Message)
+		e.Data["error"] = clip(strings.TrimSuffix(res.Err.Message+"; "+res.Err.Hint, "; "))
 	} else {
 		e.Data["value"] = clip(res.Value)
 	}

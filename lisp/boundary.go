@@ -56,7 +56,7 @@ func (c Capability) argument(i int) Crossing {
 
 // failure is the error of a capability as its caller sees it: the message and the data, never the orchestrator's stack.
 func (c Capability) failure(t *value.Thread, ctx context.Context, err error) *value.Exception {
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil && t.Context.Err() == nil {
+	if ctx.Err() != nil && t.Context.Err() == nil { // the capability's own time was up, not the evaluation's
 		return value.Errorf("TimeoutException", "%s: got no answer within %s, want one; try again or ask for less", c.Name, c.Timeout)
 	}
 	var le *Error

@@ -90,7 +90,7 @@ func emitTry(n *tryNode) exec {
 				return v
 			}
 			for i, c := range n.catches {
-				if c.class == "" || ex.Is(c.class) {
+				if c.class == "" || ex.IsA(c.class) {
 					f[c.local.slot] = value.Of(ex)
 					return clauses[i](t, f)
 				}

@@ -77,9 +77,9 @@ func KnownClass(class string) bool {
 	return ok || class == "Throwable" || class == "Object"
 }
 
-// Is tells whether e is of the class or of one below it. As in the dialect, Error catches everything, like Throwable and
+// IsA tells whether e is of the class or of one below it. As in the dialect, Error catches everything, like Throwable and
 // Exception, since there are no errors that a program must not see.
-func (e *Exception) Is(class string) bool {
+func (e *Exception) IsA(class string) bool {
 	if i := strings.LastIndexByte(class, '.'); i >= 0 {
 		class = class[i+1:]
 	}

@@ -7,6 +7,10 @@ import (
 	"github.com/reflection-dev/zeno/lisp/limit"
 )
 
+// measureEvery says how much is built, as a part of the limit, between two measurements of an evaluation that is close to
+// its limit; it can pass the limit by as much before that is seen.
+const measureEvery = 4
+
 // liveMeter bounds what an evaluation keeps alive. It adds up what is built and, when that could have reached the limit,
 // marks what the environment's definitions and the thread's stack can still reach.
 type liveMeter struct {
@@ -24,12 +28,13 @@ func (l *liveMeter) add(t *Thread, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.since += n
-	if l.known+l.since <= t.Limits.Bytes {
+	if l.since < max(t.Limits.Bytes-l.known, t.Limits.Bytes/measureEvery) {
 		return
 	}
-	m := &Marker{epoch: epochs.Add(1) << 8, max: t.Limits.Bytes}
-	m.roots(t)
+	m := &Marker{t: t, epoch: epochs.Add(1) << 8, max: t.Limits.Bytes}
+	m.roots()
 	l.known, l.since = m.total+t.pinned+n, 0
+	t.fuel -= m.visited // a safepoint looks at fuel soon: measuring is work that the evaluation caused
 	if l.known > t.Limits.Bytes {
 		t.trip(limit.Bytes, t.Limits.Bytes, l.known)
 	}
@@ -43,12 +48,15 @@ func (t *Thread) Unpin(n int) { t.pinned -= int64(n) }
 
 // Marker adds up what is reachable. Structure that is shared within one environment counts once.
 type Marker struct {
+	t          *Thread
 	epoch      uint32
 	total, max int64
+	visited    int64
 	work       []Value
 }
 
-func (m *Marker) roots(t *Thread) {
+func (m *Marker) roots() {
+	t := m.t
 	for _, n := range t.Env.Namespaces() {
 		for _, v := range n.Vars() {
 			if x, ok := v.Root(); ok && !v.Sealed {
@@ -74,6 +82,7 @@ func (m *Marker) drain() {
 	for len(m.work) > 0 && m.total <= m.max {
 		v := m.work[len(m.work)-1]
 		m.work = m.work[:len(m.work)-1]
+		m.visited++
 		m.object(v)
 	}
 }

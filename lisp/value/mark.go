@@ -172,33 +172,29 @@ func (m *Marker) mapping(v Value, k Kind) {
 	}
 }
 
-// transient marks a transient, unless someone is writing to it: then its thread holds what it holds, and the next
-// measurement sees it.
+// transient marks a transient, unless another thread is writing to it: then that thread's own measurement sees it.
 func (m *Marker) transient(v Value, k Kind) {
 	switch k {
 	case KindTransientVector:
 		x := As[TransientVector](v)
 		m.Bytes(cellBytes + 32*valueBytes)
-		if x.busy.CompareAndSwap(false, true) {
+		x.reading(m.t, func() {
 			m.Slots(x.tail)
 			m.vnode(x.root)
-			x.release()
-		}
+		})
 	case KindTransientMap:
 		x := As[TransientMap](v)
 		m.Bytes(cellBytes + 2*arrayMapMax*valueBytes)
-		if x.busy.CompareAndSwap(false, true) {
+		x.reading(m.t, func() {
 			m.Slots(x.kvs)
 			m.hnode(x.root)
-			x.release()
-		}
+		})
 	case KindTransientSet:
 		x := As[TransientSet](v)
 		m.Bytes(cellBytes)
-		if x.busy.CompareAndSwap(false, true) {
+		x.reading(m.t, func() {
 			m.hnode(x.root)
-			x.release()
-		}
+		})
 	}
 }
 

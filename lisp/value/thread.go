@@ -23,6 +23,7 @@ type Run struct {
 	Context  context.Context
 	Out      io.Writer // where *out* goes unless rebound
 	Deadline time.Time // zero: none
+	began    time.Time
 
 	steps   atomic.Int64 // left
 	alloc   atomic.Int64 // left
@@ -41,13 +42,13 @@ type Run struct {
 
 // NewRun starts the budget of one evaluation.
 func NewRun(ctx context.Context, l limit.Limits) *Run {
-	r := &Run{Limits: l, Context: ctx, done: ctx.Done(), Out: io.Discard}
+	r := &Run{Limits: l, Context: ctx, done: ctx.Done(), Out: io.Discard, began: time.Now()}
 	r.steps.Store(l.Steps)
 	r.alloc.Store(l.Alloc)
 	r.output.Store(l.Output)
 	r.calls.Store(l.Calls)
 	if l.Time < limit.Unlimited {
-		r.Deadline = time.Now().Add(l.Time)
+		r.Deadline = r.began.Add(l.Time)
 	}
 	return r
 }
@@ -221,7 +222,11 @@ func (t *Thread) Safepoint() {
 // cancelled tells a deadline of the context from a cancellation.
 func (t *Thread) cancelled() {
 	if t.Context.Err() == context.DeadlineExceeded {
-		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
+		ran := time.Since(t.began)
+		if end, ok := t.Context.Deadline(); ok {
+			ran = max(end.Sub(t.began), 0)
+		}
+		t.trip(limit.Time, int64(min(ran, t.Limits.Time)), int64(ran))
 	}
 	t.trip(limit.Cancel, 0, 0)
 }

@@ -4,15 +4,28 @@ import "sync/atomic"
 
 // claim lets one thread at a time at a transient. It does not wait: two threads that change one transient are an error,
 // and so is a key whose comparison comes back to it.
-type claim struct{ busy atomic.Bool }
+type claim struct{ by atomic.Pointer[Thread] }
 
-func (c *claim) take() {
-	if !c.busy.CompareAndSwap(false, true) {
+func (c *claim) take(t *Thread) {
+	if !c.by.CompareAndSwap(nil, t) {
 		panic(StateError("transient: got used by two at once, want one thread at a time"))
 	}
 }
 
-func (c *claim) release() { c.busy.Store(false) }
+func (c *claim) release() { c.by.Store(nil) }
+
+// reading runs f, which only looks, unless another thread is changing the transient. The thread that is changing it may
+// look, since what it builds is charged for, and so perhaps measured, before it is put in.
+func (c *claim) reading(t *Thread, f func()) {
+	if c.by.Load() == t {
+		f()
+		return
+	}
+	if c.by.CompareAndSwap(nil, t) {
+		f()
+		c.release()
+	}
+}
 
 // edit is what the transients have in common.
 type edit struct {
@@ -20,8 +33,8 @@ type edit struct {
 	owner *owner // nil once persistent
 }
 
-func (e *edit) open(who string) {
-	e.take()
+func (e *edit) open(t *Thread, who string) {
+	e.take(t)
 	if e.owner == nil {
 		e.release()
 		panic(StateError("%s: got a transient after persistent!, want one in use", who))
@@ -64,7 +77,7 @@ func Persistent(t *Thread, tr Value) Value {
 	case KindTransientSet:
 		s := As[TransientSet](tr)
 		t.Charge(hashMapBytes)
-		s.open("persistent!")
+		s.open(t, "persistent!")
 		defer s.release()
 		s.owner = nil
 		return Of(&HashSet{Header: Head(KindHashSet), meta: s.meta, root: s.root, count: s.count})
@@ -73,7 +86,7 @@ func Persistent(t *Thread, tr Value) Value {
 }
 
 func (s *TransientSet) conj(t *Thread, x Value) {
-	s.open("conj!")
+	s.open(t, "conj!")
 	defer s.release()
 	e := hashEdit{t: t, o: s.owner}
 	s.root = e.put(s.root, x, Nil)
@@ -83,7 +96,7 @@ func (s *TransientSet) conj(t *Thread, x Value) {
 }
 
 func (s *TransientSet) disj(t *Thread, x Value) {
-	s.open("disj!")
+	s.open(t, "disj!")
 	defer s.release()
 	e := hashEdit{t: t, o: s.owner, h: Hash(t, x), k: x}
 	s.root = e.dissoc(s.root, 0)
@@ -93,7 +106,7 @@ func (s *TransientSet) disj(t *Thread, x Value) {
 }
 
 func (s *TransientSet) get(t *Thread, x Value) (Value, bool) {
-	s.open("get")
+	s.open(t, "get")
 	defer s.release()
 	k, _, ok := s.root.find(t, Hash(t, x), x)
 	return k, ok
@@ -103,17 +116,17 @@ func transientLen(t *Thread, tr Value) int {
 	switch tr.Kind() {
 	case KindTransientVector:
 		v := As[TransientVector](tr)
-		v.open("count")
+		v.open(t, "count")
 		defer v.release()
 		return v.count
 	case KindTransientMap:
 		m := As[TransientMap](tr)
-		m.open("count")
+		m.open(t, "count")
 		defer m.release()
 		return m.len()
 	}
 	s := As[TransientSet](tr)
-	s.open("count")
+	s.open(t, "count")
 	defer s.release()
 	return s.count
 }

@@ -28,7 +28,7 @@ func newTransientMap(t *Thread, coll Value) Value {
 
 func (m *TransientMap) persistent(t *Thread) Value {
 	t.Charge(hashMapBytes)
-	m.open("persistent!")
+	m.open(t, "persistent!")
 	defer m.release()
 	m.owner = nil
 	if m.root == nil {
@@ -48,7 +48,7 @@ func (m *TransientMap) len() int {
 
 func (m *TransientMap) assoc(t *Thread, who string, k, v Value) {
 	t.Step()
-	m.open(who)
+	m.open(t, who)
 	defer m.release()
 	if m.root == nil && m.assocRow(t, k, v) {
 		return
@@ -78,7 +78,7 @@ func (m *TransientMap) assocRow(t *Thread, k, v Value) bool {
 
 func (m *TransientMap) dissoc(t *Thread, k Value) {
 	t.Step()
-	m.open("dissoc!")
+	m.open(t, "dissoc!")
 	defer m.release()
 	if m.root == nil {
 		if i := rowIndex(t, m.kvs, k); i >= 0 { // the last entry takes its place, as on the JVM
@@ -97,7 +97,7 @@ func (m *TransientMap) dissoc(t *Thread, k Value) {
 }
 
 func (m *TransientMap) get(t *Thread, k Value) (Value, bool) {
-	m.open("get")
+	m.open(t, "get")
 	defer m.release()
 	if m.root == nil {
 		if i := rowIndex(t, m.kvs, k); i >= 0 {

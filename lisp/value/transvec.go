@@ -23,7 +23,7 @@ func newTransientVector(t *Thread, v *Vector) Value {
 
 func (v *TransientVector) persistent(t *Thread) Value {
 	t.Charge(vectorBytes + vtailBytes)
-	v.open("persistent!")
+	v.open(t, "persistent!")
 	defer v.release()
 	v.owner = nil
 	out := &Vector{count: int32(v.count), shift: v.shift, root: v.root, meta: v.meta, tail: &vtail{xs: v.tail}}
@@ -35,11 +35,11 @@ func (v *TransientVector) persistent(t *Thread) Value {
 
 func (v *TransientVector) conj(t *Thread, x Value) {
 	t.Step()
-	n := v.tailLen()
+	n := v.tailLen(t)
 	if n == 32 {
 		t.Charge(33*valueBytes + 4*vnodeBytes)
 	}
-	v.open("conj!")
+	v.open(t, "conj!")
 	defer v.release()
 	if v.count >= maxVector {
 		panic(ArgError("conj!: got a vector of %d elements, want fewer", v.count))
@@ -56,12 +56,8 @@ func (v *TransientVector) conj(t *Thread, x Value) {
 }
 
 // tailLen is a guess when another thread is at work, good enough for a charge.
-func (v *TransientVector) tailLen() int {
-	if !v.busy.CompareAndSwap(false, true) {
-		return 0
-	}
-	n := v.count - tailOff(v.count)
-	v.release()
+func (v *TransientVector) tailLen(t *Thread) (n int) {
+	v.reading(t, func() { n = v.count - tailOff(v.count) })
 	return n
 }
 
@@ -107,7 +103,7 @@ func (v *TransientVector) push(n, leaf *vnode, at int, shift uint8) *vnode {
 }
 
 func (v *TransientVector) nth(t *Thread, i int) (Value, bool) {
-	v.open("nth")
+	v.open(t, "nth")
 	defer v.release()
 	if uint(i) >= uint(v.count) {
 		return Nil, false
@@ -131,7 +127,7 @@ func (v *TransientVector) assoc(t *Thread, k, x Value) {
 		return
 	}
 	t.Charge(32*valueBytes + 4*vnodeBytes)
-	v.open("assoc!")
+	v.open(t, "assoc!")
 	defer v.release()
 	if i >= v.count {
 		panic(IndexError("assoc!", i, v.count))
@@ -153,7 +149,7 @@ func (v *TransientVector) assoc(t *Thread, k, x Value) {
 func (v *TransientVector) pop(t *Thread) {
 	t.Step()
 	t.Charge(32*valueBytes + 4*vnodeBytes)
-	v.open("pop!")
+	v.open(t, "pop!")
 	defer v.release()
 	if v.count == 0 {
 		panic(StateError("pop!: got an empty vector, want an element"))
