@@ -119,6 +119,7 @@ func (h *Host) Namespaces() map[string][]value.Builtin {
 		"joker.http":     h.httpNS(),
 		"joker.yaml":     yamlNS(),
 		"joker.bolt":     h.boltNS(),
+		"joker.git":      h.gitNS(),
 		"joker.markdown": markdownNS(),
 	}
 }

@@ -223,3 +223,20 @@ func TestYAMLAliasesAreBuiltOnce(t *testing.T) {
 	}
 	w.run([]row{{`(count (joker.yaml/read-string (slurp "bomb.yaml")))`, `40`}})
 }
+
+// Every function says what it does and how it is called, and no name is defined twice.
+func TestEveryFunctionIsDocumented(t *testing.T) {
+	w := newWorld(t, stdlib.Config{})
+	for ns, fns := range stdlib.Namespaces(stdlib.Config{}) {
+		seen := map[string]bool{}
+		for _, f := range fns {
+			if f.Doc == "" || !strings.HasSuffix(f.Doc, ".") || !f.Host || seen[f.Name] {
+				t.Errorf("%s/%s: got the doc %q, host %v, twice %v", ns, f.Name, f.Doc, f.Host, seen[f.Name])
+			}
+			seen[f.Name] = true
+			if got := w.eval("(every? vector? '" + f.Arglists + ")"); got != "true" || f.Arglists == "" {
+				t.Errorf("%s/%s: got the arglists %s", ns, f.Name, f.Arglists)
+			}
+		}
+	}
+}
