@@ -10,7 +10,8 @@
 //
 //   - It ends with the evaluation that called it. Whatever may block (a command, a request, a read from a pipe) runs under
 //     the thread's context beside the thread, which waits in Thread.Await; a cancelled evaluation kills a command with all
-//     of its process group, and closes a request.
+//     of its process group, and closes a request. A library that knows no context (Markdown, Git, bolt, a read that
+//     nobody answers) is left to end by itself.
 //   - What comes from outside is bounded: the output of a command, the body of a response, the length of a line. The bounds
 //     are in Config, finite by default, and where one is met the message names the way around it.
 //   - An error says who failed to do what to which file, and why: `slurp: failed to read x.txt: no such file or directory`. A

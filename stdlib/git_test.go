@@ -1,8 +1,9 @@
 package stdlib_test
 
 import (
-	"os/exec"
 	"testing"
+
+	"github.com/go-git/go-git/v5"
 
 	"github.com/reflection-dev/zeno/stdlib"
 )
@@ -10,8 +11,8 @@ import (
 func TestGit(t *testing.T) {
 	w := newWorld(t, stdlib.Config{})
 	t.Setenv("HOME", w.dir)
-	if out, err := exec.Command("git", "init", "-q", "-b", "main", w.dir).CombinedOutput(); err != nil {
-		t.Fatalf("git init: %s: %s", err, out)
+	if _, err := git.PlainInitWithOptions(w.dir, &git.PlainInitOptions{InitOptions: git.InitOptions{DefaultBranch: "refs/heads/main"}}); err != nil {
+		t.Fatal(err)
 	}
 	w.run([]row{
 		{`(joker.git/open "/nonexistent")`, `!open: failed to open /nonexistent: repository does not exist`},

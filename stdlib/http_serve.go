@@ -25,7 +25,7 @@ func (h *Host) startServer(t *Thread, addr string, handler Value, o *serveOption
 	if !value.IsCallable(handler) {
 		panic(value.TypeError(t, "start-server", handler, "a function of a request"))
 	}
-	s := &server{host: h, t: t, f: handler, slots: make(chan struct{}, handlers)}
+	s := &server{host: h, t: t.Fork(), f: handler, slots: make(chan struct{}, handlers)}
 	if o == nil {
 		o = &serveOptions{}
 	}
@@ -63,10 +63,10 @@ func serve(t *Thread, who, addr string, handler http.Handler, started Value) {
 	check(who, "serve on", addr, err)
 }
 
-// server hands requests to a Lisp function. Each runs on a fork of the thread that started the server.
+// server hands requests to a Lisp function. Each runs on a fork of a thread of the evaluation that started the server.
 type server struct {
 	host  *Host
-	t     *Thread
+	t     *Thread // only ever forked
 	f     Value
 	slots chan struct{}
 	mu    sync.Mutex // around writes to the host's Err

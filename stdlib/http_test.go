@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -115,7 +116,12 @@ func TestFileServer(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(w.dir, "a.txt"), []byte("content"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const addr = "127.0.0.1:47913"
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_ = l.Close()
 	w.run([]row{
 		{`(def server (future (joker.http/start-file-server "` + addr + `" ".")))`, `#'user/server`},
 		{`(loop [i 0] (let [r (try (joker.http/send {:url "http://` + addr + `/a.txt"}) (catch Exception e nil))]

@@ -13,6 +13,9 @@ import (
 	"github.com/reflection-dev/zeno/lisp/value"
 )
 
+// maxMarkdown bounds a text: some texts take the parser time by the square of their length, and it cannot be interrupted.
+const maxMarkdown = 4 << 20
+
 // markdownNS is joker.markdown.
 func markdownNS() []value.Builtin {
 	return []value.Builtin{
@@ -29,6 +32,9 @@ type markdownOptions struct {
 func markdown(t *Thread, s string, o *markdownOptions) Value {
 	if o == nil {
 		o = &markdownOptions{}
+	}
+	if len(s) > maxMarkdown {
+		panic(value.ArgError("convert-string: got %d bytes, want at most %d; convert it in parts", len(s), maxMarkdown))
 	}
 	t.Steps(len(s))
 	t.Charge(16 * len(s))
