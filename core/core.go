@@ -28,7 +28,6 @@ import (
 	"github.com/reflection-dev/zeno/core/spawn/backend"
 	"github.com/reflection-dev/zeno/gateway"
 	"github.com/reflection-dev/zeno/lisp"
-	"github.com/reflection-dev/zeno/lisp/bind"
 	"github.com/reflection-dev/zeno/lisp/value"
 	"github.com/reflection-dev/zeno/stdlib"
 )
@@ -191,9 +190,15 @@ func within(ctx context.Context, f func()) bool {
 
 // setArgs sets *command-line-args*, which is nil where there are none.
 func (c *Core) setArgs() {
-	if v := c.env.Raw().Core.Var("*command-line-args*"); v != nil && len(c.conf.Args) > 0 {
-		v.SetRoot(bind.Encode(c.env.Thread(c.ctx), c.conf.Args))
+	v := c.env.Raw().Core.Var("*command-line-args*")
+	if v == nil || len(c.conf.Args) == 0 {
+		return
 	}
+	args := make([]value.Value, len(c.conf.Args))
+	for i, a := range c.conf.Args {
+		args[i] = value.Str(a)
+	}
+	v.SetRoot(value.NewList(c.env.Thread(c.ctx), args...))
 }
 
 func (c *Core) takeWatching() []func() {

@@ -65,12 +65,12 @@ func (a *app) run(args []string) (err error) {
 	}()
 	var g grammar
 	parser, err := kong.New(&g, kong.Name("zeno"), kong.Writers(a.std.Out, a.std.Err), kong.Help(help),
-		kong.WithHyphenPrefixedParameters(true), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Exit(func(code int) { panic(helped{code}) }))
 	if err != nil {
 		return fmt.Errorf("command line: %w", err)
 	}
-	parsed, err := parser.Parse(splitProgram(args))
+	parsed, err := parser.Parse(prepare(args))
 	if err != nil {
 		return usage(fmt.Errorf("%w; see zeno --help", err))
 	}

@@ -19,7 +19,7 @@ type grammar struct {
 }
 
 // commands are the words that are no file: `zeno ./init` runs a file of such a name.
-func commands() []string { return []string{"init", "demo", "spawn", "eval", "version", "run"} }
+func commands() []string { return []string{"init", "demo", "spawn", "eval", "version"} }
 
 type programCmd struct {
 	Expr        []string `short:"e" name:"expr" placeholder:"EXPR" sep:"none" help:"Evaluate EXPR and print its value unless it is nil. May be given several times."`
@@ -64,30 +64,39 @@ type evalCmd struct {
 
 type versionCmd struct{}
 
-// splitProgram marks where the arguments of a program begin, so that none of them is taken for one of ours: everything
-// after FILE, and after -e every word that is no flag.
-func splitProgram(args []string) []string {
-	exprs := false
+// prepare marks where the arguments of a program begin, so that none of them is taken for one of ours: FILE and what
+// follows it, and after -e every word that is no flag, belongs to the command "run", which nobody types. It also ties every
+// EXPR to its -e, so that -e -1 is no flag.
+func prepare(args []string) []string {
+	var out []string
+	exprs, eval := false, false
 	for i := 0; i < len(args); i++ {
-		arg := args[i]
+		arg, last := args[i], i+1 == len(args)
 		switch {
 		case arg == "--":
-			return args
-		case arg == "-e" || arg == "--expr":
+			return append(out, args[i:]...)
+		case (arg == "-e" || arg == "--expr") && !last:
 			exprs = true
 			i++
-		case arg == "--home":
+			out = append(out, "--expr="+args[i])
+		case arg == "--home" && !last:
 			i++
-		case strings.HasPrefix(arg, "-e") || strings.HasPrefix(arg, "--expr="):
-			exprs = true
+			out = append(out, "--home="+args[i])
+		case eval:
+			out = append(out, arg)
 		case len(arg) > 1 && arg[0] == '-':
+			exprs = exprs || strings.HasPrefix(arg, "-e") || strings.HasPrefix(arg, "--expr=")
+			out = append(out, arg)
 		case exprs:
-			return slices.Insert(slices.Clone(args), i, "--")
+			return slices.Concat([]string{"run"}, out, []string{"--"}, args[i:])
+		case arg == "eval":
+			eval = true // it has a -e too
+			out = append(out, arg)
 		case slices.Contains(commands(), arg):
-			return args
+			return append(out, args[i:]...)
 		default:
-			return slices.Insert(slices.Clone(args), i+1, "--")
+			return slices.Concat([]string{"run"}, out, []string{"--"}, args[i:])
 		}
 	}
-	return args
+	return out
 }
