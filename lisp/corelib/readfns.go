@@ -114,7 +114,7 @@ type readArgs struct {
 func readArgsOf(t *Thread, who string, args []Value) readArgs {
 	a := readArgs{opts: programOptions(t)}
 	a.opts.ReadCond = read.CondForbid
-	stream := value.Nil
+	var stream Value
 	switch {
 	case len(args) == 0:
 		stream = dynamicValue(t, "*in*")

@@ -149,8 +149,18 @@ func renames(t *Thread, who string, v Value) map[string]string {
 	return m
 }
 
+// foreignMost bounds the aliases and referred names of an isolate, which outlive its evaluations.
+const foreignMost = 4096
+
+func checkForeign(t *Thread, n *value.Namespace) {
+	if t.Env.Isolate && n.Foreign() >= foreignMost {
+		panic(value.StateError("require: got more than %d aliases and referred names, want fewer", foreignMost))
+	}
+}
+
 func (r *requirer) apply(s libSpec) {
 	here := r.t.NS()
+	checkForeign(r.t, here)
 	if s.asOnly {
 		here.Alias(s.as, s.name)
 		return
@@ -285,6 +295,7 @@ func referNames(t *Thread, here, n *value.Namespace, s libSpec) {
 			continue
 		}
 		t.Charge(64)
+		checkForeign(t, here)
 		here.Refer(to, v)
 	}
 }

@@ -110,7 +110,7 @@ func boundFn(t *Thread, f Value) Value {
 		return v
 	}
 	b := &value.Builtin{Name: "bound-fn", N: call}
-	t.Charge(512)
+	t.Charge(1024)
 	fn := value.NewBuiltin(coreName+"/bound-fn", b)
 	fn.Caps = []Value{f}
 	return value.Of(fn)
@@ -282,7 +282,9 @@ func varMeta(t *Thread, v *value.Var) Value {
 		return m
 	}
 	put("name", value.Of(value.NewSymbol("", v.Name)))
-	if ns := t.Env.Namespace(v.NS); ns != nil {
+	if t.Env.Isolate { // a namespace can be changed, and that of the core is everyone's
+		put("ns", simpleSymbol(v.NS))
+	} else if ns := t.Env.Namespace(v.NS); ns != nil {
 		put("ns", value.Of(ns))
 	}
 	return m

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/reflection-dev/zeno/lisp/limit"
 )
 
 // Agent is a cell that changes by actions, one after another, on a thread of its own while there are any.
@@ -25,7 +27,11 @@ type action struct {
 	run   func(t *Thread, old Value) Value
 	binds *Bindings
 	done  chan struct{} // closed when the action has run or never will; may be nil
+	lost  *lostAction   // set with done: why it never will
 }
+
+// lostAction is the limit that ended the agent's thread; it is written before done is closed.
+type lostAction struct{ limit *limit.Error }
 
 // NewAgent makes an agent that holds v. carryOn says whether it keeps going after an action that threw; onError, if not
 // nil, is told of each.
@@ -71,7 +77,7 @@ func (a *Agent) Restart(t *Thread, v Value, drop bool) {
 	a.failed = nil
 	a.p.Store(&v)
 	if drop {
-		a.dropQueue()
+		a.dropQueue(nil)
 	}
 	start := len(a.queue) > 0 && !a.running
 	a.running = a.running || start
@@ -115,24 +121,26 @@ func (a *Agent) start(t *Thread) {
 	started := false
 	defer func() {
 		if !started {
-			a.stop()
+			a.stop(nil)
 		}
 	}()
 	t.spawn(a.drain)
 	started = true
 }
 
-func (a *Agent) stop() {
+// stop gives the thread up, for a limit if any.
+func (a *Agent) stop(lim *limit.Error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.running = false
-	a.dropQueue()
+	a.dropQueue(lim)
 }
 
 // dropQueue forgets what waits. The caller holds mu.
-func (a *Agent) dropQueue() {
+func (a *Agent) dropQueue(lim *limit.Error) {
 	for _, x := range a.queue {
 		if x.done != nil {
+			x.lost.limit = lim
 			close(x.done)
 		}
 	}
@@ -153,12 +161,15 @@ func (a *Agent) drain(t *Thread) {
 			close(x.done)
 		}
 		if t.Unwinding() {
-			a.stop()
+			a.stop(o.limit)
 			return
 		}
 		if o.ex != nil {
 			t.Unwind(m)
-			t.outcome(func() Value { return a.fail(t, o.ex) })
+			if o = t.outcome(func() Value { return a.fail(t, o.ex) }); t.Unwinding() {
+				a.stop(o.limit)
+				return
+			}
 		}
 		t.Unwind(m)
 	}
@@ -215,7 +226,14 @@ func (a *Agent) fail(t *Thread, ex *Exception) Value {
 
 // Await waits until every action sent so far has run, at most d; a negative d waits for ever.
 func (a *Agent) Await(t *Thread, d time.Duration) bool {
-	done := make(chan struct{})
-	a.enqueue(t, action{binds: t.Binds, done: done})
-	return t.Await(done, d)
+	done, lost := make(chan struct{}), &lostAction{}
+	a.enqueue(t, action{binds: t.Binds, done: done, lost: lost})
+	if !t.Await(done, d) {
+		return false
+	}
+	if lost.limit != nil { // ends whoever waits for it too
+		t.Doom()
+		panic(lost.limit)
+	}
+	return true
 }

@@ -253,6 +253,9 @@ func AlterMeta(t *Thread, who string, v Value, f func(Value) Value) Value {
 	if v.Kind() == KindVar && As[Var](v).Sealed {
 		panic(StateError("%s: got %s, which is sealed, want a var of yours", who, As[Var](v).FullName()))
 	}
+	if v.Kind() == KindNamespace && t.Env.Isolate {
+		panic(StateError("%s: got a namespace, whose metadata an agent cannot change", who))
+	}
 	for {
 		t.Step()
 		old := p.Load()

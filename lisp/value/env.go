@@ -271,6 +271,13 @@ func (n *Namespace) Alias(alias, ns string) {
 	n.aliases[alias] = ns
 }
 
+// Foreign counts what the namespace has from elsewhere: aliases and referred names.
+func (n *Namespace) Foreign() int {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return len(n.refers) + len(n.aliases)
+}
+
 // Unalias removes an alias.
 func (n *Namespace) Unalias(alias string) {
 	n.mu.Lock()

@@ -3,7 +3,6 @@ package value
 // Instance is an object of a deftype or reify: fields that never change and the methods of its protocols.
 type Instance struct {
 	Header
-	meta    *MetaBox
 	typ     *Type
 	fields  []Value
 	methods *MethodTable // of a reify; nil: those of the type
