@@ -41,7 +41,7 @@ var hostile = []struct{ name, code, want string }{
 	{"list doubling", `(loop [v '(1)] (recur (doall (concat v v))))`, "limit/bytes limit/alloc limit/steps"},
 	{"string replace bomb", `(loop [s "aa"] (recur (str/replace s "a" "aaaa")))`, "limit/bytes limit/alloc limit/steps"},
 	{"string join bomb", `(loop [s "aa"] (recur (str/join s (repeat 100 s))))`, "limit/bytes limit/alloc limit/steps"},
-	{"format width bomb", `(format "%1000000000d" 1)`, "limit/bytes limit/alloc value"},
+	{"format width bomb", `(format "%1000000000d" 1)`, "limit/bytes limit/alloc limit/steps value"},
 	{"bigint power tower", `(reduce *' (repeat 100000 99999999999999999999))`, "limit/steps limit/alloc"},
 	{"bigint squaring", `(loop [n 10N] (recur (*' n n)))`, "limit/steps limit/alloc limit/bytes"},
 	{"ratio growth", `(loop [n 1/3] (recur (+ (* n n) 1/7)))`, "limit/steps limit/alloc limit/bytes"},

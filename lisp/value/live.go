@@ -11,6 +11,9 @@ import (
 // its limit; it can pass the limit by as much before that is seen.
 const measureEvery = 4
 
+// bytesPerStep is how many bytes are measured for the price of one step.
+const bytesPerStep = 64
+
 // liveMeter bounds what an evaluation keeps alive. It adds up what is built and, when that could have reached the limit,
 // marks what the environment's definitions and the thread's stack can still reach.
 type liveMeter struct {
@@ -34,7 +37,7 @@ func (l *liveMeter) add(t *Thread, n int64) {
 	m := &Marker{t: t, epoch: epochs.Add(1) << 8, max: t.Limits.Bytes}
 	m.roots()
 	l.known, l.since = m.total+t.pinned+n, 0
-	t.fuel -= m.visited // a safepoint looks at fuel soon: measuring is work that the evaluation caused
+	t.fuel -= m.total / bytesPerStep // measuring is work that the evaluation caused
 	if l.known > t.Limits.Bytes {
 		t.trip(limit.Bytes, t.Limits.Bytes, l.known)
 	}
@@ -51,7 +54,6 @@ type Marker struct {
 	t          *Thread
 	epoch      uint32
 	total, max int64
-	visited    int64
 	work       []Value
 }
 
@@ -82,7 +84,6 @@ func (m *Marker) drain() {
 	for len(m.work) > 0 && m.total <= m.max {
 		v := m.work[len(m.work)-1]
 		m.work = m.work[:len(m.work)-1]
-		m.visited++
 		m.object(v)
 	}
 }
