@@ -114,7 +114,7 @@ func TestHostilePrograms(t *testing.T) {
 			t.Parallel()
 			iso := rt.NewIsolate(lisp.Limits{})
 			neighbour := rt.NewIsolate(lisp.Limits{})
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			evalCtx := ctx
 			if strings.Contains(h.want, "limit/time") {
