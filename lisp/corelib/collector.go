@@ -11,24 +11,21 @@ type collector struct {
 }
 
 func newCollector(t *Thread, to Value) *collector {
-	b := &collector{t: t, slot: t.Push(1)}
-	b.slot[0] = to
-	if canTransient(to) {
-		b.open()
+	b := &collector{t: t, slot: t.Push(1), trans: canTransient(to)}
+	if b.trans {
+		to = value.Transient(t, to)
 	}
+	b.slot[0] = to
 	return b
 }
 
-func (b *collector) open() {
-	b.slot[0] = value.Transient(b.t, b.slot[0])
-	b.trans = true
-}
-
-// grown opens a transient once a small map has become a large one.
-func (b *collector) grown() {
-	if !b.trans && b.slot[0].Kind() == value.KindHashMap {
-		b.open()
+// canTransient tells whether v can be added to in place.
+func canTransient(v Value) bool {
+	switch v.Kind() {
+	case value.KindVector, value.KindArrayMap, value.KindHashMap, value.KindHashSet:
+		return true
 	}
+	return false
 }
 
 func (b *collector) add(x Value) {
@@ -37,7 +34,6 @@ func (b *collector) add(x Value) {
 		return
 	}
 	b.slot[0] = value.Conj(b.t, b.slot[0], x)
-	b.grown()
 }
 
 func (b *collector) put(k, v Value) {
@@ -46,7 +42,6 @@ func (b *collector) put(k, v Value) {
 		return
 	}
 	b.slot[0] = value.Assoc(b.t, b.slot[0], k, v)
-	b.grown()
 }
 
 func (b *collector) get(k Value) (Value, bool) { return value.Get(b.t, b.slot[0], k) }

@@ -15,7 +15,7 @@ func colls() []Def {
 			F2: func(t *Thread, c, k Value) Value { return value.Bool(value.Contains(t, c, k)) }},
 		{Name: "find", Arglists: "([map key])", Doc: "The entry of key, or nil.", F2: find},
 		{Name: "assoc", Arglists: "([map key val] [map key val & kvs])", Doc: "A map with key mapped to val, or a vector with val at an index up to its length.",
-			F3: value.Assoc, N: assocMany, Min: 5},
+			F3: value.Assoc, N: assocMany, Min: 4},
 		{Name: "assoc-in", Arglists: "([m ks v])", Doc: "Nested maps with v at a path of keys; levels that are missing are made.", F3: assocIn},
 		{Name: "update", Arglists: "([m k f] [m k f & args])", Doc: "A map with the value of k replaced by f of it and args.",
 			F3: func(t *Thread, m, k, f Value) Value {

@@ -230,6 +230,9 @@ func someFnFn(t *Thread, args []Value) Value {
 					}
 				}
 			}
+			if len(args) > 3 || len(ps) > 3 { // nor do these say what was false
+				return value.Nil
+			}
 			return v
 		}}
 	return c.make(t, ps...)

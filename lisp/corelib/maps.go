@@ -121,8 +121,7 @@ func updateKeys(t *Thread, m, f Value) Value {
 
 func updateVals(t *Thread, m, f Value) Value {
 	start := value.EmptyMap
-	switch m.Kind() {
-	case value.KindArrayMap, value.KindHashMap, value.KindSortedMap, value.KindRecord:
+	if canTransient(m) {
 		start = m // keys keep their order
 	}
 	b := newCollector(t, start)

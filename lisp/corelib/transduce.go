@@ -57,38 +57,19 @@ func into2(t *Thread, to, from Value) Value {
 	return b.done()
 }
 
+// into3 gives the transducer a reducing function that conjs to a transient where there is one.
 func into3(t *Thread, to, xf, from Value) Value {
-	add := &closure{name: "into", f0: func(*Thread) Value { return value.EmptyVector }, f1: func(_ *Thread, acc Value) Value { return acc }, f2: conjInto}
-	if to.Kind() == value.KindVector {
-		to = value.Transient(t, to)
+	add := &closure{name: "into", f0: func(*Thread) Value { return value.EmptyVector }, f1: func(_ *Thread, acc Value) Value { return acc }, f2: value.Conj}
+	trans := canTransient(to)
+	if trans {
+		to, add.f2 = value.Transient(t, to), value.ConjT
 	}
 	rf := t.Call1(xf, add.make(t))
 	out := t.Call1(rf, reduceWith(t, rf, to, from))
-	switch out.Kind() {
-	case value.KindTransientVector, value.KindTransientMap, value.KindTransientSet:
+	if trans {
 		return value.Persistent(t, out)
 	}
 	return out
-}
-
-// conjInto is conj to a collection that no one else has: it becomes a transient where that helps. A small map stays what
-// it is, so that it keeps its order.
-func conjInto(t *Thread, acc, x Value) Value {
-	switch acc.Kind() {
-	case value.KindTransientVector, value.KindTransientMap, value.KindTransientSet:
-		return value.ConjT(t, acc, x)
-	case value.KindHashMap, value.KindHashSet:
-		return value.ConjT(t, value.Transient(t, acc), x)
-	}
-	return value.Conj(t, acc, x)
-}
-
-func canTransient(v Value) bool {
-	switch v.Kind() {
-	case value.KindVector, value.KindHashMap, value.KindHashSet:
-		return true
-	}
-	return false
 }
 
 func completing(t *Thread, f, cf Value) Value {
@@ -117,7 +98,7 @@ func sequenceN(t *Thread, args []Value) Value {
 	})
 }
 
-var listFn = value.NewBuiltin("joker.core/list", &Def{Name: "list", N: func(t *Thread, args []Value) Value { return value.NewList(t, args...) }})
+var listFn = value.NewBuiltin("clojure.core/list", &Def{Name: "list", N: func(t *Thread, args []Value) Value { return value.NewList(t, args...) }})
 
 // pipe pulls the elements of a collection through a transducer, some at a time.
 type pipe struct {
