@@ -29,8 +29,8 @@ type (
 	Usage      = value.Usage
 )
 
-// CoreName is the namespace of the core; clojure.core names it too.
-const CoreName = "joker.core"
+// CoreName is the namespace of the core; joker.core names it too.
+const CoreName = "clojure.core"
 
 // Runtime is what environments share: immutable once made, so any number of them may run at once. Two Runtimes never see
 // each other.
@@ -114,8 +114,8 @@ func dynamic(ns *value.Namespace, d corelib.Dynamic) *value.Var {
 }
 
 // shortNames are the aliases that every isolate has from the start: those that programmers give these libraries.
-var shortNames = map[string]string{"str": "joker.string", "string": "joker.string", "set": "joker.set", "walk": "joker.walk",
-	"zip": "joker.zip", "edn": "joker.edn", "json": "joker.json", "math": "joker.math", "pprint": "joker.pprint"}
+var shortNames = map[string]string{"str": "clojure.string", "string": "clojure.string", "set": "clojure.set", "walk": "clojure.walk",
+	"zip": "clojure.zip", "edn": "clojure.edn", "json": "joker.json", "math": "joker.math", "pprint": "clojure.pprint"}
 
 // library gives the shared namespace of a name: clojure.x and joker.x are one, and the usual aliases work.
 func (r *Runtime) library(name string) *value.Namespace {

@@ -170,6 +170,7 @@ func (s *Session) forms(t *value.Thread, in Input) Value {
 			panic(readException(err))
 		}
 		last = compile.Eval(t, form)
+		t.Safepoint() // what was cancelled while it waited has no value
 		s.shift(last)
 		if in.Each != nil {
 			in.Each(t, last)

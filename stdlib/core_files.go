@@ -10,7 +10,7 @@ import (
 	"github.com/reflection-dev/zeno/lisp/value"
 )
 
-// files are the functions of joker.core for whole files.
+// files are the functions of clojure.core for whole files.
 func (h *Host) files() []value.Builtin {
 	return []value.Builtin{
 		{Name: "slurp", Host: true, N: h.slurp, Min: 1, Arglists: "([f] [f & options])",

@@ -9,7 +9,7 @@ import (
 	"github.com/reflection-dev/zeno/lisp/value"
 )
 
-// lineReaders are the functions of joker.core that read line by line.
+// lineReaders are the functions of clojure.core that read line by line.
 func (h *Host) lineReaders() []value.Builtin {
 	return []value.Builtin{
 		def("line-seq", "([rdr])", "A lazy seq of the lines of rdr, an open file or another reader; nil when there is none.", h.lineSeq),

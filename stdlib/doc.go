@@ -1,5 +1,5 @@
 // Package stdlib is how a trusted program reaches outside the language: files, processes, the clock, HTTP, and the formats
-// that come with them. It is the joker.* host namespaces and the part of joker.core that reads and writes.
+// that come with them. It is the joker.* host namespaces and the part of clojure.core that reads and writes.
 //
 // The one invariant: nothing here is global. What a namespace needs of its surroundings (streams, arguments, environment
 // variables, the working directory, the right to end the process) comes in by Config and lives in one host per Install.

@@ -86,22 +86,22 @@ func New(c Config) *Host {
 	return h
 }
 
-// Namespaces gives the functions of the host namespaces of c by namespace; those of joker.core are among them.
+// Namespaces gives the functions of the host namespaces of c by namespace; those of clojure.core are among them.
 func Namespaces(c Config) map[string][]value.Builtin { return New(c).Namespaces() }
 
-// Core gives the functions of joker.core that reach outside.
+// Core gives the functions of clojure.core that reach outside.
 func Core(c Config) []value.Builtin { return New(c).Core() }
 
 // Install defines the host namespaces of c in e, data included. It is what a program calls that makes an environment.
 func Install(e *value.Env, c Config) { New(c).Install(e) }
 
-// Core gives the functions of joker.core that reach outside.
+// Core gives the functions of clojure.core that reach outside.
 func (h *Host) Core() []value.Builtin { return slices.Concat(h.files(), h.lineReaders()) }
 
-// Namespaces gives the functions by namespace; those of joker.core are among them.
+// Namespaces gives the functions by namespace; those of clojure.core are among them.
 func (h *Host) Namespaces() map[string][]value.Builtin {
 	return map[string][]value.Builtin{
-		"joker.core": h.Core(),
+		"clojure.core": h.Core(),
 		"joker.os":   slices.Concat(h.osEnv(), h.osFiles(), h.osDirs(), h.osAttributes(), h.osCommands(), h.osProcess()),
 
 		"joker.filepath": h.filepathNS(),

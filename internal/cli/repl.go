@@ -209,9 +209,11 @@ func (r *repl) attend(f func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(r.app.signals.ctx)
 	defer cancel()
 	run := &running{cancel: cancel, again: make(chan struct{}, 1)}
-	r.app.input.ready()
 	r.running.Store(run)
-	defer r.running.Store(nil)
+	defer func() {
+		r.running.Store(nil)
+		r.app.input.ready() // an interrupt that no read has seen is not for the next line
+	}()
 	done := make(chan error, 1)
 	go func() {
 		defer close(done)

@@ -1,4 +1,4 @@
-// Package npmcli brings the real agent CLIs to tests: pinned npm packages, each in a prefix of its own below a cache
+// Package npmcli brings the real agent CLIs and MCP clients to tests: pinned npm packages, each in a prefix of its own below a cache
 // directory, installed once and found again.
 //
 // The invariant: a test that needs a CLI either has the pinned version or does not run. Where npm is missing it
@@ -35,9 +35,11 @@ const installTimeout = 10 * time.Minute
 // distribution's own may be too old.
 func packages(cli string) ([]string, bool) {
 	pinned := map[string][]string{
-		"node":   {"node@22"},
-		"claude": {"@anthropic-ai/claude-code@2.1.332"},
-		"omp":    {"@oh-my-pi/pi-coding-agent@18.2.3", "bun@1.4.5"},
+		"node":            {"node@22"},
+		"claude":          {"@anthropic-ai/claude-code@2.1.332"},
+		"omp":             {"@oh-my-pi/pi-coding-agent@18.2.3", "bun@1.4.5"},
+		"mcp-inspector":   {"@modelcontextprotocol/inspector@2.12.0"},
+		"mcp-conformance": {"@modelcontextprotocol/conformance@0.2.0-alpha.12"}, // 0.1 has no scenarios of the stateless revision
 	}
 	list, ok := pinned[cli]
 	return list, ok
@@ -48,7 +50,7 @@ func packages(cli string) ([]string, bool) {
 func Need(t testing.TB, cli string) string {
 	t.Helper()
 	if _, known := packages(cli); !known || cli == "node" {
-		t.Fatalf("npmcli: got %q, want claude or omp", cli)
+		t.Fatalf("npmcli: got %q, want claude, omp, mcp-inspector or mcp-conformance", cli)
 	}
 	if testing.Short() {
 		t.Skip("npmcli: skipped by -short")

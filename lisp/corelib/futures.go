@@ -90,12 +90,12 @@ func pmapCall(t *Thread, f Value, colls []Value) (call Value, rest []Value, ok b
 		args[i], rest[i] = value.First(t, s), value.Rest(t, s)
 	}
 	thunk := &value.Builtin{Name: "pmap", F0: func(t *Thread) Value { return t.Call(f, args...) }}
-	return futureCall(t, value.Of(value.NewBuiltin("joker.core/pmap", thunk))), rest, true
+	return futureCall(t, value.Of(value.NewBuiltin("clojure.core/pmap", thunk))), rest, true
 }
 
 func pcalls(t *Thread, fns []Value) Value {
 	call := &value.Builtin{Name: "pcalls", F1: func(t *Thread, f Value) Value { return t.Call(f) }}
-	f := value.Of(value.NewBuiltin("joker.core/pcalls", call))
+	f := value.Of(value.NewBuiltin("clojure.core/pcalls", call))
 	return pmap(t, []Value{f, value.NewList(t, fns...)})
 }
 

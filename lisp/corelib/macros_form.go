@@ -7,7 +7,7 @@ import (
 )
 
 // The macros of the core are Go functions from forms to forms: nothing has to be read or compiled at start-up. They obey
-// three rules. What they refer to is named in full (joker.core/seq), so that a local of the user's called seq changes
+// three rules. What they refer to is named in full (clojure.core/seq), so that a local of the user's called seq changes
 // nothing. Names that they bind are fresh. Each form of the user's stands in the expansion once, however deep macros
 // nest, so that the size of code grows with the size of what was written and not as a power of it.
 

@@ -3,7 +3,7 @@ package corelib
 import "github.com/reflection-dev/zeno/lisp/value"
 
 // coreName is the namespace of the core, as expansions name it.
-const coreName = "joker.core"
+const coreName = "clojure.core"
 
 func coreSymbol(name string) value.Value { return value.Of(value.NewSymbol(coreName, name)) }
 

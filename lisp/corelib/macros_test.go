@@ -60,7 +60,7 @@ func (b *macroBench) expand(form value.Value) (out value.Value, ex *value.Except
 
 var freshNumber = regexp.MustCompile(`__\d+`)
 
-// shown prints an expansion with its fresh names numbered from 1 and joker.core/x as core/x.
+// shown prints an expansion with its fresh names numbered from 1 and clojure.core/x as core/x.
 func (b *macroBench) shown(v value.Value) string {
 	numbers := map[string]string{}
 	s := freshNumber.ReplaceAllStringFunc(value.PrStr(b.t, v), func(n string) string {
@@ -147,7 +147,7 @@ func TestMacroExpansion(t *testing.T) {
 
 		{"(ns a.b)", "(do (core/in-ns (quote a.b)) nil)"},
 		{"(ns a.b \"d\" (:require [c :as d] e) (:use f))", `(do (core/in-ns (quote a.b)) (core/reset-meta! (core/in-ns (quote a.b)) {:doc "d"}) (core/require (quote [c :as d]) (quote e)) (core/use (quote f)) nil)`},
-		{"(ns a (:refer-clojure :exclude [map]) (:import (java.io IOException)) (:gen-class))", "(do (core/in-ns (quote a)) (core/refer (quote joker.core) (quote :exclude) (quote [map])) (core/import (java.io IOException)) nil)"},
+		{"(ns a (:refer-clojure :exclude [map]) (:import (java.io IOException)) (:gen-class))", "(do (core/in-ns (quote a)) (core/refer (quote clojure.core) (quote :exclude) (quote [map])) (core/import (java.io IOException)) nil)"},
 		{"(import java.io.IOException [java.lang Exception])", "(do nil)"},
 	} {
 		b := newMacroBench(limit.Trusted())

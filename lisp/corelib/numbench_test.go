@@ -17,7 +17,7 @@ type calc struct {
 }
 
 func newCalc(l limit.Limits) *calc {
-	env := value.NewEnv(value.NewNamespace("joker.core"), nil)
+	env := value.NewEnv(value.NewNamespace("clojure.core"), nil)
 	c := &calc{t: value.NewThread(value.NewRun(context.Background(), l), env), fns: map[string]value.Value{}}
 	c.add("", concat(numbers(), numberTests(), casts(), bits(), random(), coreStrings(), regexes(), calcExtras()))
 	c.add("str/", stringNS())

@@ -58,16 +58,16 @@ func Core() []Def {
 // Namespaces gives the builtins of the library namespaces by name.
 func Namespaces() map[string][]Def {
 	return map[string][]Def{
-		"joker.string": stringNS(),
-		"joker.set":    setNS(),
-		"joker.walk":   walkNS(),
-		"clojure.data": dataNS(),
-		"clojure.zip":  zipNS(),
-		"joker.math":   jokerMath(),
-		"clojure.math": clojureMath(),
-		"clojure.edn":  ednNS(),
-		"joker.pprint": pprintNS(),
-		"joker.json":   jokerJSON(),
+		"clojure.string": stringNS(),
+		"clojure.set":    setNS(),
+		"clojure.walk":   walkNS(),
+		"clojure.data":   dataNS(),
+		"clojure.zip":    zipNS(),
+		"joker.math":     jokerMath(),
+		"clojure.math":   clojureMath(),
+		"clojure.edn":    ednNS(),
+		"clojure.pprint": pprintNS(),
+		"joker.json":     jokerJSON(),
 
 		"clojure.data.json": dataJSON(),
 	}

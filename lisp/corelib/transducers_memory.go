@@ -83,7 +83,7 @@ func flushing(rf Value, part cell) func(t *Thread, acc Value) Value {
 	}
 }
 
-var haltKey = value.Kw("joker.core/halt")
+var haltKey = value.Kw("clojure.core/halt")
 
 // haltWhen gives the transducer that ends everything at an element of which pred is true.
 func haltWhen(t *Thread, pred, ret Value) Value {

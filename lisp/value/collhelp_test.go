@@ -11,7 +11,7 @@ import (
 func testThread() *Thread { return limitedThread(limit.Trusted()) }
 
 func limitedThread(l limit.Limits) *Thread {
-	return NewThread(NewRun(context.Background(), l), NewEnv(NewNamespace("joker.core"), nil))
+	return NewThread(NewRun(context.Background(), l), NewEnv(NewNamespace("clojure.core"), nil))
 }
 
 // thrown runs f and gives the Lisp exception it threw, or nil.

@@ -359,7 +359,7 @@ func NewEnv(core *Namespace, shared func(string) *Namespace) *Env {
 
 // Namespace gives the namespace of a name, or nil. joker.x and clojure.x are two names of one library.
 func (e *Env) Namespace(name string) *Namespace {
-	if name == "clojure.core" || name == e.Core.Name {
+	if name == e.Core.Name || name == "clojure.core" || name == "joker.core" {
 		return e.Core
 	}
 	if n := e.exactly(name); n != nil {
