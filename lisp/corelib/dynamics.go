@@ -22,7 +22,7 @@ func Dynamics() []Dynamic {
 		{Name: "*print-level*", Doc: "How many levels of nested collections print shows; below, a collection is #. nil: all."},
 		{Name: "*print-meta*", Default: value.False, Doc: "Whether pr shows metadata."},
 		{Name: "*print-dup*", Default: value.False, Doc: "Of no effect here."},
-		{Name: "*print-namespace-maps*", Default: value.False, Doc: "Whether pr shows the namespace that all keys of a map share once, before it."},
+		{Name: "*print-namespace-maps*", Default: value.True, Doc: "Whether pr shows the namespace that all keys of a map share once, before it."},
 		{Name: "*print-readably*", Default: value.True, Doc: "Whether pr quotes strings and characters."},
 		{Name: "*flush-on-newline*", Default: value.True, Doc: "Of no effect here: output is never held back."},
 		{Name: "*math-context*", Doc: "The precision and rounding that with-precision asked for."},

@@ -76,7 +76,7 @@ func Namespaces() map[string][]Def {
 // Constants gives the data of the namespaces by name.
 func Constants() map[string][]Const {
 	return map[string][]Const{
-		coreName:       classConstants(),
+		coreName:       append(classConstants(), charConstants()...),
 		"joker.math":   jokerMathConstants(),
 		"clojure.math": clojureMathConstants(),
 	}
