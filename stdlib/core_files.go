@@ -27,7 +27,7 @@ func (h *Host) files() []value.Builtin {
 
 func (h *Host) slurp(t *Thread, args []Value) Value {
 	if args[0].Kind() != value.KindString {
-		s, err := slurpReader(t, readerOf(t, "slurp", args[0]), h.MaxBody*16, "read it in parts with line-seq or joker.io/read")
+		s, err := slurpReader(t, readerOf(t, "slurp", args[0]), h.MaxRead, "read it in parts with line-seq or joker.io/read")
 		check("slurp", "read", name(t, args[0]), err)
 		return str(t, s)
 	}
@@ -45,7 +45,7 @@ func (h *Host) readFile(t *Thread, name string) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() && !info.IsDir() {
-		return beside(t, func(ctx context.Context) (string, error) { return readSpecial(ctx, path, h.MaxBody*16) })
+		return beside(t, func(ctx context.Context) (string, error) { return readSpecial(ctx, path, h.MaxRead) })
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 func TestCoreFiles(t *testing.T) {
-	w := newWorld(t, stdlib.Config{})
+	w := newWorld(t, stdlib.Config{MaxRead: 1 << 20})
 	w.run([]row{
 		{`(slurp "x.txt")`, `!slurp: failed to read x.txt: no such file or directory`},
 		{`(try (slurp "x.txt") (catch FileNotFoundException e :missing))`, `:missing`},
@@ -26,6 +26,8 @@ func TestCoreFiles(t *testing.T) {
 		{`(spit "no/x.txt" "")`, `!spit: failed to write no/x.txt: no such file`},
 		{`(spit "x.txt" "" :append)`, `!without a value`},
 		{`(slurp ".")`, `!slurp: failed to read .: is a directory; (joker.os/ls …)`},
+		{`(slurp "/dev/null")`, `""`},
+		{`(slurp "/dev/zero")`, `!slurp: failed to read /dev/zero: /dev/zero is larger than 1048576 bytes; open it and read it in parts`},
 		{`(slurp 1)`, `!slurp: got 1 (integer), want a reader`},
 		{`(spit 1 "x")`, `!spit: got 1 (integer), want a writer`},
 		{`(do (spit "b" "\u00ff\ud7ff") (= (slurp "b") "\u00ff\ud7ff"))`, `true`},

@@ -34,12 +34,13 @@ type Config struct {
 	MaxOutput int64 // bytes captured from one command's stdout and stderr each; default 64 MiB
 	MaxBody   int64 // bytes of one HTTP body, sent or received; default 64 MiB
 	MaxLine   int64 // bytes of one line; default 64 MiB
+	MaxRead   int64 // bytes slurped from a pipe, a device or another reader; default 64 MiB
 }
 
 const defaultMax = 64 << 20
 
 func (c Config) orDefault() Config {
-	for _, n := range []*int64{&c.MaxOutput, &c.MaxBody, &c.MaxLine} {
+	for _, n := range []*int64{&c.MaxOutput, &c.MaxBody, &c.MaxLine, &c.MaxRead} {
 		if *n <= 0 {
 			*n = defaultMax
 		}
@@ -102,7 +103,7 @@ func (h *Host) Core() []value.Builtin { return slices.Concat(h.files(), h.lineRe
 func (h *Host) Namespaces() map[string][]value.Builtin {
 	return map[string][]value.Builtin{
 		"clojure.core": h.Core(),
-		"joker.os":   slices.Concat(h.osEnv(), h.osFiles(), h.osDirs(), h.osAttributes(), h.osCommands(), h.osProcess()),
+		"joker.os":     slices.Concat(h.osEnv(), h.osFiles(), h.osDirs(), h.osAttributes(), h.osCommands(), h.osProcess()),
 
 		"joker.filepath": h.filepathNS(),
 		"joker.io":       h.ioNS(),
