@@ -75,6 +75,7 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	}
 	// There are no sessions; a header that names one means nothing.
 	r.Header.Del(server.HeaderKeySessionID)
+	c.wrote = out.signal()
 	c.spawn.stream.Handle(out, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Body: body, Context: ctx})
 }
 

@@ -14,7 +14,8 @@ import (
 type call struct {
 	spawn   *spawn
 	surface Surface
-	cfg     *Config // of the moment the request arrived
+	cfg     *Config         // of the moment the request arrived
+	wrote   <-chan struct{} // closed by the first write of the answer
 }
 
 type callKey struct{}
@@ -42,6 +43,17 @@ func (s *Server) newMCP() (*server.MCPServer, *server.StreamableHTTPServer) {
 	hooks.AddAfterListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 		if c := callFrom(ctx); c != nil {
 			result.Tools = []mcp.Tool{evalTool(c.surface)}
+		}
+	})
+	// mcp-go queues the acknowledgement of a subscription and may lose it where
+	// the result follows at once, as it does where there is nothing to subscribe
+	// to.
+	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
+		if c := callFrom(ctx); c != nil {
+			select {
+			case <-c.wrote:
+			case <-ctx.Done():
+			}
 		}
 	})
 	m := server.NewMCPServer(cfg.Name, cfg.Version,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -14,6 +15,18 @@ import (
 type writer struct {
 	w     http.ResponseWriter
 	stall time.Duration
+	begun func() // called by every write, where not nil
+}
+
+// signal returns a channel that the first write closes, or that is closed
+// already where nothing can be written before the answer.
+func (w *writer) signal() <-chan struct{} {
+	c := make(chan struct{})
+	w.begun = sync.OnceFunc(func() { close(c) })
+	if !w.CanStream() {
+		w.begun()
+	}
+	return c
 }
 
 func (w *writer) Header() http.Header    { return w.w.Header() }
@@ -22,6 +35,9 @@ func (w *writer) WriteHeader(status int) { w.w.WriteHeader(status) }
 // Write sends p, which mcp-go hands over a whole message at a time. Some of its
 // plain-text errors repeat a header, which may hold any byte.
 func (w *writer) Write(p []byte) (int, error) {
+	if w.begun != nil {
+		w.begun()
+	}
 	_ = http.NewResponseController(w.w).SetWriteDeadline(time.Now().Add(w.stall))
 	if !utf8.Valid(p) {
 		_, err := w.w.Write(bytes.ToValidUTF8(p, []byte("\ufffd")))
