@@ -1,5 +1,5 @@
-// Package npmcli brings the real agent CLIs and MCP clients to tests: pinned npm packages, each in a prefix of its own below a cache
-// directory, installed once and found again.
+// Package npmcli brings the real agent CLIs and MCP clients to tests: pinned npm packages, each in a prefix of its own
+// below a cache directory, installed once and found again.
 //
 // The invariant: a test that needs a CLI either has the pinned version or does not run. Where npm is missing it
 // is skipped, and with ZENO_CI=1 it fails, since a skip nobody sees proves nothing.
