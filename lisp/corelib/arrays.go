@@ -28,6 +28,7 @@ func arrays() []Def {
 			x := array(t, "aclone", a)
 			return value.NewArrayOwned(x.Elem(), x.Copy(t))
 		}},
+		{Name: "vector-of", Arglists: "([t] [t & elements])", Doc: "A vector of elements made to fit a primitive type, such as :int.", N: vectorOf, Min: 1},
 		{Name: "bytes?", Arglists: "([x])", Doc: "Tells whether x is a byte array.", F1: func(_ *Thread, x Value) Value {
 			return value.Bool(x.Kind() == value.KindArray && value.As[value.Array](x).Elem() == value.ElemByte)
 		}},
@@ -149,6 +150,14 @@ func elemOf(typ Value) value.Elem {
 		}
 	}
 	return value.ElemObject
+}
+
+func vectorOf(t *Thread, args []Value) Value {
+	elem, xs := elemOf(args[0]), copied(t, args[1:])
+	for i, x := range xs {
+		xs[i] = fitting(t, "vector-of", elem, x)
+	}
+	return value.NewVectorOwned(t, xs)
 }
 
 func nested(t *Thread, elem value.Elem, dims []Value) Value {
