@@ -21,6 +21,11 @@ func evalFns() []Def {
 		{Name: "load-string", F1: loadString, Host: true, Arglists: "([s])", Doc: "Reads and evaluates every form of the string and gives the value of the last."},
 		{Name: "load-reader", F1: loadReader, Host: true, Arglists: "([rdr])", Doc: "Reads and evaluates every form of the reader and gives the value of the last."},
 		{Name: "load-file", F1: loadFile, Host: true, Arglists: "([name])", Doc: "Reads and evaluates every form of the file and gives the value of the last."},
+		{Name: "test", F1: testVar, Host: true, Arglists: "([v])", Doc: "Calls the function under :test of the metadata of v: :ok, or :no-test if there is none."},
+		{Name: "clojure-version", F0: versionText("*clojure-version*"), Arglists: "([])", Doc: "The version of Clojure whose semantics the core follows."},
+		{Name: "joker-version", F0: versionText("*joker-version*"), Arglists: "([])", Doc: "The version of Joker whose dialect this is."},
+		{Name: "munge", F1: munge, Arglists: "([s])", Doc: "s with - as _, as names of types have it."},
+		{Name: "namespace-munge", F1: munge, Arglists: "([ns])", Doc: "The name of a namespace with - as _."},
 		{Name: "tagged-literal", F2: taggedLiteral, Arglists: "([tag form])", Doc: "The tagged literal of a symbol and a form, as data."},
 		{Name: "tagged-literal?", F1: kindTest(value.KindTaggedLiteral), Arglists: "([value])", Doc: "Whether value is a tagged literal."},
 		{Name: "reader-conditional", F2: readerConditional, Arglists: "([form splicing?])", Doc: "A reader conditional as data."},
@@ -86,4 +91,34 @@ func taggedLiteral(t *Thread, tag, form Value) Value {
 func readerConditional(t *Thread, form, splicing Value) Value {
 	t.Charge(64)
 	return value.NewReaderConditional(form, splicing.Truthy())
+}
+
+func testVar(t *Thread, v Value) Value {
+	f, ok := value.Get(t, metaOf(t, v), value.Kw("test"))
+	if !ok || f.IsNil() {
+		return value.Kw("no-test")
+	}
+	t.Call(f)
+	return value.Kw("ok")
+}
+
+// versionText gives major.minor.incremental of a var that holds a version.
+func versionText(name string) func(*Thread) Value {
+	return func(t *Thread) Value {
+		v := dynamicValue(t, name)
+		part := func(key string) string {
+			x, _ := value.Get(t, v, value.Kw(key))
+			return value.ToString(t, x)
+		}
+		return value.Str(part("major") + "." + part("minor") + "." + part("incremental"))
+	}
+}
+
+func munge(t *Thread, v Value) Value {
+	s := value.ToString(t, v)
+	t.Charge(len(s))
+	if v.Kind() == value.KindSymbol {
+		return value.Sym(munged(s))
+	}
+	return value.Str(munged(s))
 }

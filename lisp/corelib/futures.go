@@ -108,6 +108,7 @@ func agents() []Def {
 		{Name: "await", N: awaitAgents, Arglists: "([& agents])", Doc: "Waits until the actions sent so far to the agents have run."},
 		{Name: "await-for", N: awaitAgentsFor, Min: 1, Arglists: "([timeout-ms & agents])", Doc: "As await, at most timeout-ms; false when that ran out."},
 		{Name: "agent-error", F1: agentError, Arglists: "([a])", Doc: "The exception that stopped the agent, or nil."},
+		{Name: "agent-errors", F1: agentErrors, Arglists: "([a])", Doc: "A list of the exception that stopped the agent, or nil."},
 		{Name: "restart-agent", N: restartAgent, Min: 2, Arglists: "([a new-state & options])", Doc: "Sets a failed agent going again from new-state. :clear-actions true forgets what waits."},
 		{Name: "error-mode", F1: errorMode, Arglists: "([a])", Doc: ":fail or :continue."},
 		{Name: "set-error-mode!", F2: setErrorMode, Arglists: "([a mode-keyword])", Doc: "Sets whether the agent stops (:fail) or carries on (:continue) when an action throws."},
@@ -188,6 +189,13 @@ func awaitAgentsFor(t *Thread, args []Value) Value {
 func agentError(t *Thread, a Value) Value {
 	if ex := agentOf(t, "agent-error", a).Failed(); ex != nil {
 		return value.Of(ex)
+	}
+	return value.Nil
+}
+
+func agentErrors(t *Thread, a Value) Value {
+	if ex := agentError(t, a); !ex.IsNil() {
+		return value.NewList(t, ex)
 	}
 	return value.Nil
 }

@@ -14,8 +14,23 @@ import (
 // lines is what *in* is bound to: text that is read line by line or form by form.
 type lines struct {
 	mu   sync.Mutex
-	r    *bufio.Reader // nil: none beyond rest
-	rest string        // read, not yet used
+	r    lineSource // nil: none beyond rest
+	rest string     // read, not yet used
+}
+
+// lineSource is what lines come from: a bufio.Reader, or a stream of the embedder's that has one.
+type lineSource interface {
+	ReadString(delim byte) (string, error)
+}
+
+// unbuffered reads a byte at a time, so that nothing after a line is taken from a reader that others use too.
+type unbuffered struct{ r io.Reader }
+
+func (u unbuffered) Read(p []byte) (int, error) {
+	if len(p) > 1 {
+		p = p[:1]
+	}
+	return u.r.Read(p)
 }
 
 // NewReader makes a value that *in* may be bound to.
@@ -29,8 +44,11 @@ func input(t *Thread, who string, v Value) *lines {
 	if x, ok := value.HostOf[*lines](v); ok {
 		return x
 	}
+	if x, ok := value.HostOf[lineSource](v); ok {
+		return &lines{r: x}
+	}
 	if x, ok := value.HostOf[io.Reader](v); ok {
-		return &lines{r: bufio.NewReader(x)}
+		return &lines{r: bufio.NewReader(unbuffered{x})}
 	}
 	panic(value.TypeError(t, who, v, "a reader"))
 }

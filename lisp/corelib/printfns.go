@@ -12,7 +12,16 @@ func printFns() []Def {
 	texts := func(name, doc string, readably bool, end string) Def {
 		return Def{Name: name, Arglists: "([& xs])", Doc: doc, N: func(t *Thread, args []Value) Value { return value.Str(text(t, args, readably, end)) }}
 	}
+	errors := func(name, doc string, readably bool, end string) Def {
+		return Def{Name: name, Host: true, Arglists: "([& xs])", Doc: doc, N: func(t *Thread, args []Value) Value {
+			return onErr(t, func() { show(t, args, readably, end) })
+		}}
+	}
 	return []Def{
+		errors("pr-err", "As pr, to *err*.", true, ""),
+		errors("prn-err", "As prn, to *err*.", true, "\n"),
+		errors("print-err", "As print, to *err*.", false, ""),
+		errors("println-err", "As println, to *err*.", false, "\n"),
 		printing("pr", "Prints xs as the reader reads them, with spaces between.", true, ""),
 		printing("prn", "As pr, and a newline.", true, "\n"),
 		printing("print", "Prints xs for people, with spaces between.", false, ""),
@@ -31,6 +40,15 @@ func printFns() []Def {
 		{Name: "remove-tap", F1: removeTap, Host: true, Arglists: "([f])", Doc: "Undoes add-tap."},
 		{Name: "tap>", F1: tap, Host: true, Arglists: "([x])", Doc: "Hands x to every tap, in the background."},
 	}
+}
+
+// onErr runs f with *out* bound to *err*.
+func onErr(t *Thread, f func()) Value {
+	saved := t.Binds
+	t.Bind([]*value.Var{t.Env.OutVar}, []Value{dynamicValue(t, "*err*")})
+	f()
+	t.Binds = saved
+	return value.Nil
 }
 
 func printf(t *Thread, args []Value) Value {
