@@ -73,6 +73,9 @@ var ancestry = map[string]string{
 
 // KnownClass tells whether class names a class of exception.
 func KnownClass(class string) bool {
+	if strings.HasPrefix(class, "java.") || strings.HasPrefix(class, "clojure.lang.") {
+		class = class[strings.LastIndexByte(class, '.')+1:]
+	}
 	_, ok := ancestry[class]
 	return ok || class == "Throwable" || class == "Object"
 }
