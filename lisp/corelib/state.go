@@ -14,7 +14,7 @@ func state() []Def {
 func atoms() []Def {
 	return []Def{
 		{Name: "atom", N: newAtom, Min: 1, Arglists: "([x] [x & options])", Doc: "A cell that holds x and changes by swap! and reset!. Options: :meta a map, :validator a predicate of what it may hold."},
-		{Name: "swap!", N: swap, Min: 2, Arglists: "([atom f] [atom f x] [atom f x y] [atom f x y & args])", Doc: "Replaces what the atom holds by f of it and args, and gives it. f may run more than once."},
+		{Name: "swap!", F2: swap2, F3: swap3, N: swap, Min: 4, Arglists: "([atom f] [atom f x] [atom f x y] [atom f x y & args])", Doc: "Replaces what the atom holds by f of it and args, and gives it. f may run more than once."},
 		{Name: "swap-vals!", N: swapVals, Min: 2, Arglists: "([atom f] [atom f x] [atom f x y] [atom f x y & args])", Doc: "As swap!, but gives [old new]."},
 		{Name: "reset!", F2: reset, Arglists: "([atom newval])", Doc: "Makes the atom hold newval and gives it."},
 		{Name: "reset-vals!", F2: resetVals, Arglists: "([atom newval])", Doc: "As reset!, but gives [old new]."},
@@ -88,6 +88,30 @@ func callWith(t *Thread, f, first Value, rest []Value) Value {
 func swapBy(t *Thread, who string, args []Value) (old, new Value) {
 	a := atomOf(t, who, args[0])
 	return a.Swap(t, func(x Value) Value { return callWith(t, args[1], x, args[2:]) })
+}
+
+func swap2(t *Thread, a, f Value) Value {
+	at := atomOf(t, "swap!", a)
+	for {
+		p := at.Load()
+		v := t.Call1(f, *p)
+		if at.Replace(t, p, v) {
+			return v
+		}
+		t.Step()
+	}
+}
+
+func swap3(t *Thread, a, f, x Value) Value {
+	at := atomOf(t, "swap!", a)
+	for {
+		p := at.Load()
+		v := t.Call2(f, *p, x)
+		if at.Replace(t, p, v) {
+			return v
+		}
+		t.Step()
+	}
 }
 
 func swap(t *Thread, args []Value) Value {

@@ -151,7 +151,7 @@ func (a *Atom) Swap(t *Thread, f func(Value) Value) (old, new Value) {
 	for {
 		p := a.p.Load()
 		v := f(*p)
-		if a.replace(t, p, v) {
+		if a.Replace(t, p, v) {
 			return *p, v
 		}
 		t.Step()
@@ -161,16 +161,24 @@ func (a *Atom) Swap(t *Thread, f func(Value) Value) (old, new Value) {
 // CompareAndSet replaces what the atom holds by v if it holds exactly old.
 func (a *Atom) CompareAndSet(t *Thread, old, v Value) bool {
 	p := a.p.Load()
-	return Identical(*p, old) && a.replace(t, p, v)
+	return Identical(*p, old) && a.Replace(t, p, v)
 }
 
-func (a *Atom) replace(t *Thread, p *Value, v Value) bool {
-	a.guard.validate(t, v)
+// Load gives the place of what the atom holds now, for Replace. It must not be written.
+func (a *Atom) Load() *Value { return a.p.Load() }
+
+// Replace puts v where what was at p is, unless the atom has changed since; false when it has.
+func (a *Atom) Replace(t *Thread, p *Value, v Value) bool {
+	if a.guard.validator.Load() != nil {
+		a.guard.validate(t, v)
+	}
 	t.Charge(valueBytes)
 	if !a.p.CompareAndSwap(p, &v) {
 		return false
 	}
-	a.guard.notify(t, Of(a), *p, v)
+	if a.guard.watches.Load() != nil {
+		a.guard.notify(t, Of(a), *p, v)
+	}
 	return true
 }
 
