@@ -31,10 +31,7 @@ func Capable(c Capability) value.Value {
 // Invoke calls the capability from the isolate's thread t: arguments and result cross, the call is counted.
 func (c Capability) Invoke(t *value.Thread, args []value.Value) value.Value {
 	t.Safepoint()
-	plain := make([]value.Value, len(args))
-	for i, a := range args {
-		plain[i] = Plain(t, a, c.argument(i))
-	}
+	plain := c.arguments(t, args)
 	t.HostCall()
 	ctx := t.Context
 	if c.Timeout > 0 {
@@ -50,8 +47,15 @@ func (c Capability) Invoke(t *value.Thread, args []value.Value) value.Value {
 	return Plain(t, v, Crossing{What: fmt.Sprintf("%s: its result", c.Name)})
 }
 
-func (c Capability) argument(i int) Crossing {
-	return Crossing{What: fmt.Sprintf("%s: argument %d", c.Name, i+1), Functions: c.AcceptsFns}
+// arguments realises args to plain data. They are charged as if nothing in them were shared, and held all at once: whoever
+// gets them has no limits, and may well print them.
+func (c Capability) arguments(t *value.Thread, args []value.Value) []value.Value {
+	plain, weight := make([]value.Value, len(args)), 0
+	defer func() { t.Unpin(weight) }()
+	for i, a := range args {
+		plain[i] = Plain(t, a, Crossing{What: fmt.Sprintf("%s: argument %d", c.Name, i+1), Functions: c.AcceptsFns, weight: &weight})
+	}
+	return plain
 }
 
 // failure is the error of a capability as its caller sees it: the message and the data, never the orchestrator's stack.
@@ -82,21 +86,71 @@ type Crossing struct {
 	What      string // for errors: what crosses
 	Functions bool   // functions cross, wrapped: they run on their own side
 	Lossy     bool   // what is no data crosses as its printed form instead of failing
+
+	weight *int // where not nil, counts what v would take if nothing in it were shared; each byte is charged and pinned
+}
+
+// weigh charges for v itself, not for what it holds.
+func (c Crossing) weigh(t *value.Thread, v value.Value) {
+	if c.weight == nil {
+		return
+	}
+	n := 16
+	switch v.Kind() {
+	case value.KindString:
+		n += len(v.Text())
+	case value.KindKeyword:
+		n += len(value.As[value.Keyword](v).FullName())
+	case value.KindSymbol:
+		n += len(value.As[value.Symbol](v).FullName())
+	case value.KindBigInt:
+		n += value.BigOf(v).BitLen() / 3
+	}
+	*c.weight += n
+	t.Pin(n)
+	t.Charge(n)
+}
+
+// weighAll is weigh for v, which is plain, and everything in it.
+func (c Crossing) weighAll(t *value.Thread, v value.Value) {
+	t.Step()
+	c.weigh(t, v)
+	k := v.Kind()
+	if !k.IsColl() || c.weight == nil {
+		return
+	}
+	t.Enter()
+	defer t.Leave()
+	if k.IsMap() {
+		value.EachKV(t, v, func(k, x value.Value) bool {
+			c.weighAll(t, k)
+			c.weighAll(t, x)
+			return true
+		})
+		return
+	}
+	value.Each(t, v, func(x value.Value) bool {
+		c.weighAll(t, x)
+		return true
+	})
 }
 
 // Plain realises v to plain data: nil, booleans, numbers, characters, strings, symbols, keywords, and lists, vectors,
 // maps and sets of plain data. Seqs become lists, records maps, and metadata is dropped. Everything is charged to t, so an
 // endless seq ends in a limit of the side that made it.
 func Plain(t *value.Thread, v value.Value, c Crossing) value.Value {
+	if value.IsPlain(v) {
+		c.weighAll(t, v)
+		return v
+	}
 	t.Step()
+	c.weigh(t, v)
 	switch k := v.Kind(); {
 	case k <= value.KindChar, k == value.KindKeyword, k == value.KindString, k == value.KindUUID, k == value.KindInst:
 		return v
 	case k == value.KindSymbol:
 		s := value.As[value.Symbol](v)
 		return value.Of(value.NewSymbol(s.NS, s.Name))
-	case value.IsPlain(v):
-		return v
 	}
 	t.Enter()
 	defer t.Leave()

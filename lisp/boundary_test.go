@@ -1,0 +1,51 @@
+package lisp_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/reflection-dev/zeno/lisp"
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// What an agent hands to the orchestrator, which has no limits, is charged as if nothing in it were shared: a capability
+// that prints its argument must not be made to print more than the agent may hold.
+func TestSharedStructureIsChargedWhole(t *testing.T) {
+	rt := lisp.New()
+	env := rt.NewEnv(lisp.EnvConfig{})
+	defer env.Close()
+	for _, tt := range []struct{ name, code, want string }{
+		{"a string many times", `(def s (apply str (repeat 100000 "0123456789"))) (keep-it (vec (repeat 1000 s)))`, "limit/bytes"},
+		{"a keyword many times", `(def k (keyword (apply str (repeat 100000 "0123456789")))) (keep-it (vec (repeat 1000 k)))`, "limit/bytes"},
+		{"one vector twice in the next", `(loop [x [1] n 0] (if (< n 40) (recur [x x] (inc n)) (keep-it x)))`, "limit/"},
+		{"the same, plain from the last call", `(loop [x [1] n 0] (if (< n 40) (recur (keep-it [x x]) (inc n)) n))`, "limit/"},
+		{"the same in a map", `(loop [x {:a 1} n 0] (if (< n 40) (recur (keep-it {:a x :b x}) (inc n)) n))`, "limit/"},
+		{"a call of many arguments", `(def s (apply str (repeat 100000 "0123456789"))) (apply keep-it (repeat 1000 s))`, "limit/bytes"},
+		{"what fits", `(def s (apply str (repeat 100 "0123456789"))) (count (keep-it (vec (repeat 1000 s))))`, ""},
+		{"what fits, again and again", `(dotimes [n 500] (keep-it (vec (repeat 100 "0123456789"))))`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			i := rt.NewIsolate(lisp.Limits{})
+			longest := 0
+			i.Grant("keep-it", lisp.Capable(lisp.Capability{Name: "keep-it", Call: func(_ context.Context, args []value.Value) (value.Value, error) {
+				p := value.NewPrinter(true)
+				p.MaxBytes = 1 << 30
+				p.Print(env.Thread(context.Background()), value.NewArraySeq(args))
+				longest = max(longest, len(p.Buf))
+				return args[0], nil
+			}}))
+			res := i.Eval(context.Background(), tt.code)
+			kind := ""
+			if res.Err != nil {
+				kind = res.Err.Kind
+			}
+			if !strings.HasPrefix(kind, tt.want) || tt.want == "" && kind != "" {
+				t.Errorf("got %q (%v), want %q", kind, res.Err, tt.want)
+			}
+			if longest > 64<<20 {
+				t.Errorf("the capability printed %d bytes, want at most the bytes limit", longest)
+			}
+		})
+	}
+}
