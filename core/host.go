@@ -161,8 +161,9 @@ func (c *Core) recordCall(caller gateway.Caller, call grant.Called) {
 	e := journal.Event{Kind: journal.Call, Role: caller.Role, Spawn: caller.Spawn, Outcome: "ok", Elapsed: call.Elapsed,
 		Data: map[string]any{"name": call.Name}}
 	if call.Args != nil {
-		if s, err := c.env.Print(c.ctx, value.NewArraySeq(call.Args)); err == nil {
-			e.Data["args"] = clip(s)
+		e.Data["args"] = "()"
+		if len(call.Args) > 0 {
+			e.Data["args"] = c.printed(call.Args)
 		}
 	}
 	if call.Err != nil {
@@ -170,6 +171,19 @@ func (c *Core) recordCall(caller gateway.Caller, call grant.Called) {
 		e.Data["error"] = clip(call.Err.Error())
 	}
 	c.record(e)
+}
+
+// printed is the text of a call's arguments, as much of it as is recorded: no more than that is looked at.
+func (c *Core) printed(args []value.Value) string {
+	p := value.NewPrinter(true)
+	p.MaxBytes = maxRecorded + 1
+	if _, err := c.env.Do(context.WithoutCancel(c.ctx), func(t *value.Thread) value.Value {
+		p.Print(t, value.NewArraySeq(args))
+		return value.Nil
+	}); err != nil {
+		return "(not printed: " + clip(err.Error()) + ")"
+	}
+	return clip(string(p.Buf))
 }
 
 func clip(s string) string {
