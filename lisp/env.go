@@ -110,6 +110,17 @@ func (e *Env) run(ctx context.Context) *value.Run {
 // Thread makes a thread for ctx: what a Go function needs to call Lisp. It belongs to one goroutine.
 func (e *Env) Thread(ctx context.Context) *value.Thread { return value.NewThread(e.run(ctx), e.env) }
 
+// Library finds the text of a library, as require would: the environment's source first, then those that come with the
+// language. file is the name that positions in it have. ok is false where there is none.
+func (e *Env) Library(lib string) (src, file string, ok bool) {
+	if e.source != nil {
+		if src, file, ok, err := e.source(lib); ok && err == nil {
+			return src, file, true
+		}
+	}
+	return corelib.Source(lib)
+}
+
 // Close ends the futures and agents that still run, and waits for them.
 func (e *Env) Close() {
 	e.life.End()
@@ -131,7 +142,7 @@ func (e *Env) Do(ctx context.Context, f func(*value.Thread) value.Value) (value.
 // Eval evaluates every form of src in the namespace user and gives the value of the last. file is for positions.
 func (e *Env) Eval(ctx context.Context, src, file string) (value.Value, error) {
 	t := e.Thread(ctx)
-	return boundary(t, map[string]string{file: src}, func() value.Value {
+	return boundary(t, texts{file: {src: src}}, func() value.Value {
 		t.Bind([]*value.Var{e.env.NSVar}, []value.Value{value.Of(e.user)})
 		return evalSource(t, e.rt, src, file, 1, 1)
 	})

@@ -66,7 +66,7 @@ var kinds = map[string]string{
 }
 
 // describe turns what a panic carried into an Error. It never panics itself.
-func describe(t *value.Thread, r any, sources map[string]string) *Error {
+func describe(t *value.Thread, r any, sources texts) *Error {
 	switch r := r.(type) {
 	case *value.Exception:
 		return describeException(t, r.At(t), sources, 0)
@@ -87,7 +87,7 @@ type Crash struct {
 
 func (c *Crash) Error() string { return fmt.Sprintf("panic: %v", c.Reason) }
 
-func describeLimit(t *value.Thread, l *limit.Error, sources map[string]string) *Error {
+func describeLimit(t *value.Thread, l *limit.Error, sources texts) *Error {
 	e := &Error{Kind: "limit/" + string(l.Kind), Message: l.Error(), err: l, Stack: stack(t.Trace(16)), Pos: t.Pos}
 	if l.Kind == limit.Cancel {
 		e.Kind, e.err = "cancelled", errors.Join(l, context.Canceled)
@@ -96,7 +96,7 @@ func describeLimit(t *value.Thread, l *limit.Error, sources map[string]string) *
 	return e
 }
 
-func describeException(t *value.Thread, ex *value.Exception, sources map[string]string, depth int) *Error {
+func describeException(t *value.Thread, ex *value.Exception, sources texts, depth int) *Error {
 	e := &Error{Kind: kinds[ex.Class], Class: ex.Class, Message: ex.Error(), Hint: ex.Hint, Pos: ex.Pos,
 		Stack: stack(ex.Trace), Value: value.Of(ex), err: ex.Err}
 	if e.Kind == "" {
@@ -130,15 +130,24 @@ func stack(frames []value.Frame) []string {
 	return out
 }
 
-func sourceLine(sources map[string]string, p *value.Pos) string {
+// texts are the sources of an evaluation by the name that positions have for them.
+type texts map[string]text
+
+type text struct {
+	src  string
+	line int // the number of its first line; 0 is 1
+}
+
+func sourceLine(sources texts, p *value.Pos) string {
 	if p == nil {
 		return ""
 	}
-	src, ok := sources[p.File]
-	if !ok {
+	x, ok := sources[p.File]
+	if !ok || int(p.Line) < x.line {
 		return ""
 	}
-	for i := int32(1); i < p.Line; i++ {
+	src := x.src
+	for i := max(x.line, 1); i < int(p.Line); i++ {
 		j := strings.IndexByte(src, '\n')
 		if j < 0 {
 			return ""

@@ -47,7 +47,7 @@ func readException(err error) *value.Exception {
 }
 
 // boundary runs f on t and turns every panic into an Error. It is the only place where a limit or a crash stops.
-func boundary(t *value.Thread, sources map[string]string, f func() value.Value) (v value.Value, err error) {
+func boundary(t *value.Thread, sources texts, f func() value.Value) (v value.Value, err error) {
 	m := t.Mark()
 	defer func() {
 		if r := recover(); r != nil {

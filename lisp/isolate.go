@@ -126,7 +126,7 @@ func (i *Isolate) Eval(ctx context.Context, code string) Result {
 func (i *Isolate) eval(t *value.Thread, code string) (res Result) {
 	t.Bind([]*value.Var{i.rt.out}, []value.Value{value.Nil})
 	t.Pos = nil
-	_, err := boundary(t, map[string]string{evalFile: code}, func() value.Value {
+	_, err := boundary(t, texts{evalFile: {src: code}}, func() value.Value {
 		v := evalSource(t, i.rt, code, evalFile, 1, 1)
 		res.Value = value.PrStr(t, v)
 		return v

@@ -3,7 +3,6 @@ package lisp
 import (
 	"context"
 	"io"
-	"strings"
 
 	"github.com/reflection-dev/zeno/lisp/compile"
 	"github.com/reflection-dev/zeno/lisp/corelib"
@@ -16,8 +15,9 @@ import (
 // whoever else uses the environment. Sessions run in parallel; evaluations of one session run one at a time.
 type Session struct {
 	env   *Env
-	binds *value.Bindings // the cells are the session's; set! and in-ns write to them
-	turn  chan struct{}   // taken by the evaluation that runs
+	binds *value.Bindings       // the cells are the session's; set! and in-ns write to them
+	cells map[string]*value.Box // those of binds, by name; never written once made
+	turn  chan struct{}         // taken by the evaluation that runs
 }
 
 // Input is one text to evaluate in a session.
@@ -27,7 +27,12 @@ type Input struct {
 	Line, Column int                            // of the first character of Src; 0 is 1
 	Out, Err     io.Writer                      // where *out* and *err* go; nil: where the environment's go
 	In           io.Reader                      // *in*; nil: the environment's
+	NS           *value.Namespace               // where to evaluate, for this text only; nil: where the session is
 	Each         func(t *value.Thread, v Value) // called with the value of every form, as soon as it is there; may be nil
+
+	// Failed, if not nil, is called with the error of a form before the next is read; true goes on with that. After a
+	// fault in the text, or once ctx has ended, nothing comes next whatever it says.
+	Failed func(err *Error) bool
 }
 
 // sessionVars are the dynamic vars that a session holds of its own: those that code sets to last.
@@ -65,13 +70,14 @@ func (s *Session) bind(initial func(*value.Var) Value) {
 		}
 	}
 	t.Bind(vars, vals)
-	s.binds = t.Binds
+	s.binds, s.cells = t.Binds, make(map[string]*value.Box, len(vars))
+	for _, v := range vars {
+		s.cells[v.Name] = t.Box(v)
+	}
 }
 
 func (s *Session) value(v *value.Var) Value {
-	t := s.env.Thread(context.Background())
-	t.Binds = s.binds
-	if b := t.Box(v); b != nil {
+	if b := s.cells[v.Name]; b != nil {
 		return b.Get()
 	}
 	root, _ := v.Root()
@@ -80,6 +86,9 @@ func (s *Session) value(v *value.Var) Value {
 
 // Value gives what a core var, such as *1 or *print-length*, is in the session; nil where there is no such var.
 func (s *Session) Value(name string) Value {
+	if b := s.cells[name]; b != nil {
+		return b.Get()
+	}
 	if v := s.env.env.Core.Var(name); v != nil {
 		return s.value(v)
 	}
@@ -88,13 +97,7 @@ func (s *Session) Value(name string) Value {
 
 // Set gives one of the session's own vars a value. A name that is none is ignored.
 func (s *Session) Set(name string, x Value) {
-	v := s.env.env.Core.Var(name)
-	if v == nil {
-		return
-	}
-	t := s.env.Thread(context.Background())
-	t.Binds = s.binds
-	if b := t.Box(v); b != nil {
+	if b := s.cells[name]; b != nil {
 		b.Set(x)
 	}
 }
@@ -110,8 +113,9 @@ func (s *Session) Namespace() *value.Namespace {
 // Env is the environment that the session talks to.
 func (s *Session) Env() *Env { return s.env }
 
-// Eval evaluates every form of in, in order, and gives the value of the last. It stops at the first error, which *e then
-// holds, and soon after ctx ends. It waits for its turn while another evaluation of the session runs.
+// Eval evaluates every form of in, in order, and gives the value of the last. It stops at the first error that in.Failed
+// does not let pass, and soon after ctx ends; *e holds the last error. It waits for its turn while another evaluation of
+// the session runs.
 func (s *Session) Eval(ctx context.Context, in Input) (Value, error) {
 	select {
 	case s.turn <- struct{}{}:
@@ -123,14 +127,8 @@ func (s *Session) Eval(ctx context.Context, in Input) (Value, error) {
 		in.File = "REPL"
 	}
 	t := s.thread(ctx, in)
-	// Positions count from Line, so the text does too.
-	sources := map[string]string{in.File: strings.Repeat("\n", max(in.Line-1, 0)) + in.Src}
-	v, err := boundary(t, sources, func() Value { return s.forms(t, in) })
-	t.Flush()
-	if err != nil {
-		s.failed(err)
-	}
-	return v, err
+	defer t.Flush()
+	return s.forms(t, in)
 }
 
 // thread makes the thread of one evaluation: the session's cells, and in's streams over them.
@@ -144,39 +142,61 @@ func (s *Session) thread(ctx context.Context, in Input) *value.Thread {
 	s.Set("*file*", value.Str(in.File))
 	var vars []*value.Var
 	var vals []Value
-	stream := func(name string, given bool, make func() Value) {
+	bind := func(name string, given bool, make func() Value) {
 		if v := s.env.env.Core.Var(name); given && v != nil {
 			vars, vals = append(vars, v), append(vals, make())
 		}
 	}
-	stream("*out*", in.Out != nil, func() Value { return corelib.NewWriter(in.Out) })
-	stream("*err*", in.Err != nil, func() Value { return corelib.NewWriter(in.Err) })
-	stream("*in*", in.In != nil, func() Value { return corelib.NewReader(in.In) })
+	bind("*out*", in.Out != nil, func() Value { return corelib.NewWriter(in.Out) })
+	bind("*err*", in.Err != nil, func() Value { return corelib.NewWriter(in.Err) })
+	bind("*in*", in.In != nil, func() Value { return corelib.NewReader(in.In) })
+	bind("*ns*", in.NS != nil, func() Value { return value.Of(in.NS) })
 	if len(vars) > 0 {
 		t.Bind(vars, vals)
 	}
 	return t
 }
 
-func (s *Session) forms(t *value.Thread, in Input) Value {
+func (s *Session) forms(t *value.Thread, in Input) (Value, error) {
+	texts := texts{in.File: {in.Src, max(in.Line, 1)}} // positions count from Line
 	r := read.New(t, in.Src, readOptions(t, s.env.rt, in.File, in.Line, in.Column))
 	last := value.Nil
 	for {
-		form, err := r.Read()
-		if err == io.EOF {
-			return last
-		}
+		more := true
+		form, err := boundary(t, texts, func() Value {
+			form, err := r.Read()
+			if err != nil && err != io.EOF {
+				panic(readException(err))
+			}
+			more = err == nil
+			return form
+		})
 		if err != nil {
-			panic(readException(err))
+			s.failed(err, in)
+			return value.Nil, err
 		}
-		last = compile.Eval(t, form)
-		t.Safepoint() // what was cancelled while it waited has no value
-		s.shift(last)
-		if in.Each != nil {
-			in.Each(t, last)
+		if !more {
+			return last, nil
+		}
+		v, err := boundary(t, texts, func() Value { return s.form(t, form, in) })
+		switch {
+		case err == nil:
+			last = v
+		case !s.failed(err, in) || t.Unwinding():
+			return value.Nil, err
 		}
 		r.InNS(t.NS().Name)
 	}
+}
+
+func (s *Session) form(t *value.Thread, form Value, in Input) Value {
+	v := compile.Eval(t, form)
+	t.Safepoint() // what was cancelled while it waited has no value
+	s.shift(v)
+	if in.Each != nil {
+		in.Each(t, v)
+	}
+	return v
 }
 
 // shift makes v the last value.
@@ -186,12 +206,18 @@ func (s *Session) shift(v Value) {
 	s.Set("*1", v)
 }
 
-func (s *Session) failed(err error) {
-	ex := value.Of(value.WrapError(err))
-	if le, ok := err.(*Error); ok && !le.Value.IsNil() {
+// failed notes an error and tells whether to go on with the next form.
+func (s *Session) failed(err error, in Input) bool {
+	le, ok := err.(*Error)
+	ex := value.Nil
+	if ok {
 		ex = le.Value
 	}
+	if ex.IsNil() {
+		ex = value.Of(value.WrapError(err))
+	}
 	s.Set("*e", ex)
+	return ok && in.Failed != nil && in.Failed(le)
 }
 
 // Incomplete tells whether src ends inside a form, so that more text may complete it. Nothing is evaluated.

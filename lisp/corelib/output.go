@@ -61,6 +61,9 @@ func emit(t *Thread, p []byte) {
 	}
 }
 
+// NewPrinter makes a printer that shows values as pr does on t: it obeys *print-length* and its like.
+func NewPrinter(t *Thread) *value.Printer { return printerFor(t, true) }
+
 // printerFor makes a printer that obeys the dynamic vars of printing.
 func printerFor(t *Thread, readably bool) *value.Printer {
 	p := value.NewPrinter(readably && flag(t, "*print-readably*"))

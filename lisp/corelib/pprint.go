@@ -39,10 +39,34 @@ func pprintStr(t *Thread, v Value) Value { return value.Str(pretty(t, v)) }
 func ppLast(t *Thread) Value { return pprint(t, dynamicValue(t, "*1")) }
 
 func pretty(t *Thread, v Value) string {
-	p := &prettyPrinter{t: t, out: value.NewPrinter(true), length: dynamicCount(t, "*print-length*"), level: dynamicCount(t, "*print-level*")}
+	s, _ := Pretty(t, v, Layout{Length: -1, Level: -1})
+	return s + "\n"
+}
+
+// Layout says how Pretty prints.
+type Layout struct {
+	Width    int // columns; 0: 72
+	Length   int // items of a collection; below zero: as *print-length* says
+	Level    int // levels of nesting; below zero: as *print-level* says
+	MaxBytes int // where the text is cut; 0: nowhere
+}
+
+// Pretty gives v over several lines where one is too short, as pprint does but without a newline at the end, and whether
+// MaxBytes cut it.
+func Pretty(t *Thread, v Value, l Layout) (text string, cut bool) {
+	p := &prettyPrinter{t: t, out: value.NewPrinter(true), width: l.Width, length: l.Length, level: l.Level}
+	p.out.MaxBytes = l.MaxBytes
+	if p.width <= 0 {
+		p.width = pprintWidth
+	}
+	if p.length < 0 {
+		p.length = dynamicCount(t, "*print-length*")
+	}
+	if p.level < 0 {
+		p.level = dynamicCount(t, "*print-level*")
+	}
 	p.print(v, 0)
-	p.text("\n")
-	return p.out.Take(t)
+	return p.out.Take(t), p.out.Truncated()
 }
 
 // prettyPrinter lays values out. Whether one fits is found by printing at most a line of it, so the work grows with the
@@ -52,6 +76,7 @@ type prettyPrinter struct {
 	out    *value.Printer
 	col    int
 	depth  int
+	width  int
 	length int
 	level  int
 }
@@ -66,12 +91,12 @@ func (p *prettyPrinter) text(s string) {
 }
 
 func (p *prettyPrinter) newline(indent int) {
-	p.text("\n" + strings.Repeat(" ", min(indent, pprintWidth)))
+	p.text("\n" + strings.Repeat(" ", min(indent, p.width)))
 }
 
 // flat gives v on one line if it fits with trail characters after it.
 func (p *prettyPrinter) flat(v Value, trail int) (string, bool) {
-	room := pprintWidth - p.col - trail
+	room := p.width - p.col - trail
 	if room <= 0 {
 		return "", false
 	}
@@ -87,6 +112,7 @@ func (p *prettyPrinter) flat(v Value, trail int) (string, bool) {
 
 func (p *prettyPrinter) printer() *value.Printer {
 	one := printerFor(p.t, true)
+	one.Length = p.length
 	if p.level >= 0 {
 		one.Level = max(p.level-p.depth, 0)
 	}
@@ -123,6 +149,7 @@ func (p *prettyPrinter) print(v Value, trail int) {
 // whole prints what cannot be broken.
 func (p *prettyPrinter) whole(v Value) {
 	one := p.printer()
+	one.MaxBytes = p.out.MaxBytes
 	one.Print(p.t, v)
 	p.text(one.Take(p.t))
 }
@@ -131,7 +158,7 @@ func (p *prettyPrinter) items(open string, coll Value, closing string, trail int
 	p.text(open)
 	indent, n := p.col, 0
 	next := lookAhead(p.t, coll)
-	for x, more, ok := next(); ok; x, more, ok = next() {
+	for x, more, ok := next(); ok && !p.out.Truncated(); x, more, ok = next() {
 		if n > 0 {
 			p.newline(indent)
 		}
@@ -170,7 +197,7 @@ func (p *prettyPrinter) mapping(m Value, trail int) {
 	p.text("{")
 	indent, n := p.col, 0
 	next := lookAhead(p.t, m)
-	for e, more, ok := next(); ok; e, more, ok = next() {
+	for e, more, ok := next(); ok && !p.out.Truncated(); e, more, ok = next() {
 		if n > 0 {
 			p.newline(indent)
 		}

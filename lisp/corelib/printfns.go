@@ -96,6 +96,7 @@ func withInStr(t *Thread, s, f Value) Value {
 func readLine(t *Thread) Value {
 	line, ok := input(t, "read-line", dynamicValue(t, "*in*")).line()
 	if !ok {
+		t.Safepoint() // who was interrupted while waiting has not met the end of the text
 		return value.Nil
 	}
 	return value.Str(line)
