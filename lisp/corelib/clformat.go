@@ -126,6 +126,7 @@ func (f *clFormatter) block(format, s string) (body, rest string) {
 			depth++
 		case '}':
 			if depth--; depth == 0 {
+				f.t.Steps(i >> 3)
 				return s[:i], s[i+2:]
 			}
 		}

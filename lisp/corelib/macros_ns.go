@@ -8,7 +8,7 @@ import (
 
 func nsMacros() []value.Builtin {
 	return []value.Builtin{
-		hostMacro("ns", 1, many, "([name docstring? attr-map? references*])", "Goes to the namespace name, making it if there is none. References: (:require [lib :as alias :refer [name…]] …), (:use …), (:refer …), (:refer-clojure :exclude [name…]), (:import …), (:load …).", macNS),
+		macro("ns", 1, many, "([name docstring? attr-map? references*])", "Goes to the namespace name, making it if there is none. References: (:require [lib :as alias :refer [name…]] …), (:use …), (:refer …), (:refer-clojure :exclude [name…]), (:import …), (:load …). An agent has one namespace: there only :require and :use count.", macNS),
 		hostMacro("refer-clojure", 0, many, "([& filters])", "Makes the names of the core known in the namespace, filtered like those of refer.", macReferClojure),
 		hostMacro("import", 0, many, "([& import-specs])", "Takes the names of exception classes, which are known anyway, and of record types of other namespaces.", macImport),
 	}
@@ -20,6 +20,9 @@ func macNS(t *value.Thread, form, _ value.Value, args []value.Value) value.Value
 		panic(malformed(form, "ns: got %s, want a name", value.Brief(t, name)))
 	}
 	meta, refs := nsMeta(t, name, args[1:])
+	if t.Env.Isolate {
+		return nsOfIsolate(t, form, refs)
+	}
 	in := formOf(t, fnInNS, formQuote(t, name))
 	t.Charge(16 * (len(refs) + 3))
 	out := append(make([]value.Value, 0, len(refs)+3), sfDo, in)
@@ -28,6 +31,19 @@ func macNS(t *value.Thread, form, _ value.Value, args []value.Value) value.Value
 	}
 	for _, ref := range refs {
 		if f := nsReference(t, form, ref); !f.IsNil() {
+			out = append(out, placed(f, ref))
+		}
+	}
+	return formOf(t, append(out, value.Nil)...)
+}
+
+// nsOfIsolate takes libraries in: an isolate has but one namespace to be in.
+func nsOfIsolate(t *value.Thread, form value.Value, refs []value.Value) value.Value {
+	t.Charge(16 * (len(refs) + 2))
+	out := append(make([]value.Value, 0, len(refs)+2), sfDo)
+	for _, ref := range refs {
+		f := nsReference(t, form, ref)
+		if h := value.First(t, f); value.Identical(h, fnRequire) || value.Identical(h, fnUse) {
 			out = append(out, placed(f, ref))
 		}
 	}
