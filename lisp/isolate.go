@@ -109,6 +109,11 @@ func (i *Isolate) Eval(ctx context.Context, code string) Result {
 		return Result{Err: &Error{Kind: "reentrant", Message: "eval: another evaluation of this spawn is running; wait for it"}}
 	}
 	defer i.busy.Store(false)
+	release, ok := i.rt.pool.admit(ctx, i.limits)
+	if !ok {
+		return Result{Err: &Error{Kind: "busy", Message: "eval: got no memory to run in before the time was up, since other evaluations hold it; try again"}, Elapsed: time.Since(start)}
+	}
+	defer release()
 	ctx, cancel := context.WithCancel(ctx)
 	out := &buffer{}
 	run := value.NewRun(ctx, i.limits)

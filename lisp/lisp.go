@@ -40,11 +40,15 @@ type Runtime struct {
 	host    []value.Builtin             // core functions that reach outside: for trusted environments
 	out     *value.Var                  // *out* of isolates: bound by with-out-str, named by nothing
 	interns *value.Interner
+	pool    *pool // of memory for isolates
 }
 
-// New makes a runtime.
-func New() *Runtime {
-	r := &Runtime{core: value.NewNamespace(CoreName), shared: map[string]*value.Namespace{}, interns: &value.Interner{}}
+// New makes a runtime with the defaults of Config.
+func New() *Runtime { return NewRuntime(Config{}) }
+
+// NewRuntime makes a runtime.
+func NewRuntime(c Config) *Runtime {
+	r := &Runtime{core: value.NewNamespace(CoreName), shared: map[string]*value.Namespace{}, interns: &value.Interner{}, pool: newPool(c)}
 	for _, b := range corelib.Core() {
 		if b.Host {
 			r.host = append(r.host, b)

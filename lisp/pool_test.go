@@ -1,0 +1,80 @@
+package lisp_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/reflection-dev/zeno/lisp"
+)
+
+// An evaluation that cannot be admitted in time ends as busy, and its memory is free again when others end.
+func TestMemoryAdmitsByReservation(t *testing.T) {
+	rt := lisp.NewRuntime(lisp.Config{Memory: 200 << 20})
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		rt.NewIsolate(lisp.Limits{Bytes: 64 << 20}).Eval(ctx, `(deref (promise))`)
+	}()
+	time.Sleep(50 * time.Millisecond)
+	short, stop := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer stop()
+	if r := rt.NewIsolate(lisp.Limits{Bytes: 64 << 20}).Eval(short, `1`); r.Err == nil || r.Err.Kind != "busy" {
+		t.Errorf("while another holds the memory: got %q %v, want busy", r.Value, r.Err)
+	}
+	if r := rt.NewIsolate(lisp.Limits{Bytes: 1 << 20}).Eval(ctx, `1`); r.Value != "1" {
+		t.Errorf("a small one beside it: got %v, want 1", r.Err)
+	}
+	cancel()
+	wg.Wait()
+	if r := rt.NewIsolate(lisp.Limits{Bytes: 64 << 20}).Eval(context.Background(), `1`); r.Value != "1" {
+		t.Errorf("afterwards: got %v, want 1", r.Err)
+	}
+}
+
+// 50 isolates that hoard all at once, under GOMEMLIMIT and a hard limit of 1 GiB of memory, end one by one and leave the
+// process alive. The limit is set on a child, which runs this test again.
+func TestHoardersDoNotKillTheProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute; make test runs it")
+	}
+	if os.Getenv("ZENO_HOARD") == "" {
+		cmd := exec.Command("/bin/sh", "-c", `ulimit -d 1048576 && exec "$0" -test.run '^TestHoardersDoNotKillTheProcess$' -test.v`, os.Args[0])
+		cmd.Env = append(os.Environ(), "ZENO_HOARD=1", "GOMEMLIMIT=800MiB")
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "all ended") {
+			t.Fatalf("under a hard limit of 1 GiB: %v\n%s", err, tailOf(out))
+		}
+		return
+	}
+	rt := lisp.New()
+	programs := []string{
+		`(loop [v []] (recur (conj v (vec (range 1000)))))`,
+		`(loop [m {} i 0] (recur (assoc m i (str "value " i)) (inc i)))`,
+		`(loop [s "ab"] (recur (str s s)))`,
+		`(def h []) (loop [] (def h (conj h (vec (range 1000)))) (recur))`,
+		`(doall (map vector (range)))`,
+	}
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+			defer cancel()
+			if r := rt.NewIsolate(lisp.Limits{Time: 5 * time.Minute}).Eval(ctx, programs[i%len(programs)]); r.Err == nil || !strings.HasPrefix(r.Err.Kind, "limit/") {
+				t.Errorf("%s: got %v, want a limit", programs[i%len(programs)], r.Err)
+			}
+		}()
+	}
+	wg.Wait()
+	t.Log("all ended")
+}
+
+func tailOf(b []byte) string { return string(b[max(0, len(b)-2000):]) }
