@@ -4,8 +4,10 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reflection-dev/zeno/lisp"
+	"github.com/reflection-dev/zeno/lisp/bind"
 	"github.com/reflection-dev/zeno/lisp/value"
 )
 
@@ -47,5 +49,33 @@ func TestSharedStructureIsChargedWhole(t *testing.T) {
 				t.Errorf("the capability printed %d bytes, want at most the bytes limit", longest)
 			}
 		})
+	}
+}
+
+// A cancelled future ends the Go code that it waits for.
+func TestCancelReachesGoCode(t *testing.T) {
+	began, ended := make(chan struct{}), make(chan error, 1)
+	block := bind.Func("block", "([])", "Waits for its context.", func(ctx context.Context) error {
+		close(began)
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return ctx.Err()
+	})
+	env := lisp.New().NewEnv(lisp.EnvConfig{Namespaces: map[string][]value.Builtin{"host": {block}}})
+	defer env.Close()
+	if _, err := env.Eval(context.Background(), `(def f (future (host/block)))`, "test"); err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	if _, err := env.Eval(context.Background(), `(future-cancel f)`, "test"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if err != context.Canceled {
+			t.Errorf("got %v, want %v", err, context.Canceled)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the Go code still runs after the cancel")
 	}
 }

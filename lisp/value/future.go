@@ -1,6 +1,7 @@
 package value
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -58,6 +59,7 @@ type Future struct {
 	result atomic.Pointer[outcome]
 	ch     chan struct{} // closed when there is a result
 	quit   chan struct{} // closed to cancel
+	cancel context.CancelFunc
 }
 
 type outcome struct {
@@ -70,9 +72,15 @@ type outcome struct {
 // NewFuture runs f, which may be anything that can be called with no arguments.
 func NewFuture(t *Thread, f Value) *Future {
 	t.Charge(4096) // the thread and its first stack
-	fu := &Future{Header: Head(KindFuture), ch: make(chan struct{}), quit: make(chan struct{})}
+	life := t.Run.Context
+	if t.Env.Life != nil {
+		life = t.Env.Life.Context
+	}
+	ctx, cancel := context.WithCancel(life)
+	fu := &Future{Header: Head(KindFuture), ch: make(chan struct{}), quit: make(chan struct{}), cancel: cancel}
 	t.spawn(func(n *Thread) {
-		n.quit = fu.quit
+		defer cancel()
+		n.Context, n.quit = ctx, fu.quit
 		fu.finish(n.outcome(func() Value { return n.Call(f) }))
 	})
 	return fu
@@ -135,13 +143,14 @@ func (f *Future) Cancelled() bool {
 	return o != nil && o.cancelled
 }
 
-// Cancel stops the future at its next safepoint; false when it was done.
+// Cancel stops the future at its next safepoint, and the Go code it waits for, such as a spawn; false when it was done.
 func (f *Future) Cancel() bool {
 	ex := Errorf("CancellationException", "future: cancelled")
 	if !f.finish(&outcome{ex: ex, cancelled: true}) {
 		return false
 	}
 	close(f.quit)
+	f.cancel()
 	return true
 }
 

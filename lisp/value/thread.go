@@ -76,6 +76,8 @@ func (r *Run) Wait() { r.workers.Wait() }
 // It belongs to one goroutine.
 type Thread struct {
 	*Run
+	Context context.Context // that of the Run, or one that ends when this thread alone is to stop: for Go code that blocks
+
 	Env   *Env
 	Binds *Bindings // dynamic bindings, innermost first; immutable, so that a future may share them
 
@@ -112,7 +114,7 @@ type Frame struct {
 
 // NewThread makes a thread of r in env.
 func NewThread(r *Run, env *Env) *Thread {
-	return &Thread{Run: r, Env: env, limit: r.Limits.Depth}
+	return &Thread{Run: r, Context: r.Context, Env: env, limit: r.Limits.Depth}
 }
 
 // Fork makes a thread of the same evaluation with the same dynamic bindings, for a future.
