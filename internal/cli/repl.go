@@ -126,6 +126,7 @@ func (r *repl) loop() error {
 // read takes lines until what they hold is complete. The text comes with errAborted too: what was dropped.
 func (r *repl) read() (string, error) {
 	var b strings.Builder
+	var open nesting
 	prompt := r.session.Namespace().Name + "=> "
 	for {
 		r.out.endLine()
@@ -137,13 +138,15 @@ func (r *repl) read() (string, error) {
 			return b.String(), err
 		}
 		b.WriteString(line)
+		open.line(line)
 		text := b.String()
 		if strings.TrimSpace(text) == "" {
 			r.line++
 			b.Reset()
+			open = nesting{}
 			continue
 		}
-		if len(text) > maxInput || !r.session.Incomplete(text) {
+		if len(text) > maxInput || !open.open() && !r.session.Incomplete(text) {
 			r.lines.remember(text)
 			r.keywords.see(text)
 			return text, nil
