@@ -124,10 +124,12 @@ func fitting(t *Thread, who string, elem value.Elem, v Value) Value {
 			panic(value.TypeError(t, who, v, "a char"))
 		}
 		return v
-	case value.ElemFloat:
-		return value.Float(float64(float32(value.ToFloat(t, v))))
-	case value.ElemDouble:
-		return value.Float(value.ToFloat(t, v))
+	case value.ElemFloat, value.ElemDouble:
+		x := float(t, who, v)
+		if elem == value.ElemFloat {
+			x = float64(float32(x))
+		}
+		return value.Float(x)
 	}
 	bits := map[value.Elem]uint{value.ElemByte: 8, value.ElemShort: 16, value.ElemInt: 32, value.ElemLong: 64}[elem]
 	return value.Int(value.ToInt(t, who, v, -1<<(bits-1), 1<<(bits-1)-1))

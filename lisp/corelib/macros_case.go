@@ -76,6 +76,9 @@ func parseCase(t *value.Thread, form value.Value, xs []value.Value) caseClauses 
 
 // noClause throws what a case or condp without a default throws.
 func noClause(t *value.Thread, who, v value.Value) value.Value {
+	if who.Kind() != value.KindString {
+		panic(value.TypeError(t, "no-clause*", who, "a string"))
+	}
 	panic(value.ArgError("%s: got %s, want a value that some clause matches; add a default as the last form",
 		who.Text(), value.Brief(t, v)))
 }

@@ -100,8 +100,11 @@ func protocolSig(t *Thread, form, sig Value) []Value {
 func newProtocol(t *Thread, args []Value) Value {
 	var ms []value.ProtocolMethod
 	value.Each(t, args[3], func(sig Value) bool {
-		xs := value.ToSlice(t, sig)
-		ms = append(ms, value.ProtocolMethod{Name: value.As[value.Symbol](xs[0]).Name, Arglists: xs[1], Doc: xs[2]})
+		if !sig.Kind().IsVector() || value.Count(t, sig) != 3 {
+			panic(value.TypeError(t, "protocol*", sig, "[name arglists doc]"))
+		}
+		t.Charge(96)
+		ms = append(ms, value.ProtocolMethod{Name: symbolOf(t, "protocol*", nth(t, sig, 0)).Name, Arglists: nth(t, sig, 1), Doc: nth(t, sig, 2)})
 		return true
 	})
 	name := symbolOf(t, "defprotocol", args[0]).Name
@@ -116,7 +119,8 @@ func protocolOf(t *Thread, who string, v Value) *value.Protocol {
 }
 
 func protocolFn(t *Thread, p, n Value) Value {
-	return protocolOf(t, "defprotocol", p).Function(t, int(n.Int()))
+	proto := protocolOf(t, "defprotocol", p)
+	return proto.Function(t, int(value.ToInt(t, "defprotocol", n, 0, int64(len(proto.Methods))-1)))
 }
 
 // implementation is a protocol, or an interface, and the methods written after it.
@@ -213,8 +217,22 @@ func reifyForm(t *Thread, f, form Value, who string, specs []Value, arity func(V
 }
 
 func reify(t *Thread, owners, methods Value) Value {
-	m := value.NewMethodTable(t, value.ToSlice(t, owners), value.ToSlice(t, methods))
-	return value.NewReified(t, m)
+	return value.NewReified(t, methodTable(t, owners, methods))
+}
+
+// methodTable makes the table of a list of owners and one of maps of functions. Agents can reach what macros expand to, so
+// nothing is taken on trust.
+func methodTable(t *Thread, owners, methods Value) *value.MethodTable {
+	os, ms := value.ToSlice(t, owners), value.ToSlice(t, methods)
+	if len(os) != len(ms) {
+		panic(value.ArgError("methods: got %d maps of functions for %d owners", len(ms), len(os)))
+	}
+	for _, m := range ms {
+		if !m.Kind().IsMap() {
+			panic(value.TypeError(t, "methods", m, "a map of functions"))
+		}
+	}
+	return value.NewMethodTable(t, os, ms)
 }
 
 func extendFn(t *Thread, args []Value) Value {

@@ -214,7 +214,7 @@ func userType(t *Thread, v Value) *value.Type {
 }
 
 func typeMethods(t *Thread, typ, owners, methods Value) Value {
-	userType(t, typ).SetMethods(value.NewMethodTable(t, value.ToSlice(t, owners), value.ToSlice(t, methods)))
+	userType(t, typ).SetMethods(methodTable(t, owners, methods))
 	return value.Nil
 }
 

@@ -138,7 +138,7 @@ func decOf(t *Thread, v Value) *BigDec {
 	return newDec(BigOf(v), 0)
 }
 
-// ToFloat gives the double nearest to v, which must be a number.
+// ToFloat gives the double nearest to v; what is no number throws.
 func ToFloat(t *Thread, v Value) float64 {
 	switch v.Kind() {
 	case KindFloat:
@@ -151,8 +151,10 @@ func ToFloat(t *Thread, v Value) float64 {
 	case KindRatio: // by way of 16 digits, as the JVM does it
 		r := As[Ratio](v).X
 		return decFloat(t, decQuoContext(t, newDec(r.Num(), 0), newDec(r.Denom(), 0), decimal64))
+	case KindBigDec:
+		return decFloat(t, As[BigDec](v))
 	}
-	return decFloat(t, As[BigDec](v))
+	panic(TypeError(t, "number", v, "a number"))
 }
 
 func decFloat(t *Thread, d *BigDec) float64 {

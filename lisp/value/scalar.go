@@ -25,7 +25,12 @@ type String struct {
 func Str(s string) Value { return Of(&String{Header: Header{kind: KindString}, s: s}) }
 
 // Text gives the text behind a KindString.
-func (v Value) Text() string { return As[String](v).s }
+func (v Value) Text() string {
+	if v.Kind() != KindString { // too many callers to trust each of them with memory
+		panic(Errorf("ClassCastException", "text: got %s, want a string", v.Kind()))
+	}
+	return As[String](v).s
+}
 
 // Len counts code points.
 func (s *String) Len() int {

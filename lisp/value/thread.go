@@ -36,7 +36,6 @@ type Run struct {
 	done  <-chan struct{}
 	ended atomic.Bool // the evaluation is over: its futures stop at their next safepoint
 
-	mu      sync.Mutex
 	workers sync.WaitGroup
 }
 
