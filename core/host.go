@@ -24,6 +24,7 @@ type host Core
 type session struct {
 	*grant.Session
 	active atomic.Int64 // evaluations running
+	evals  atomic.Int64 // evaluations begun
 }
 
 // Surface implements gateway.Host.
@@ -61,6 +62,7 @@ func (c *Core) evalAs(ctx context.Context, caller gateway.Caller, code string) g
 	}
 	s := c.session(caller)
 	s.active.Add(1)
+	s.evals.Add(1)
 	res := s.Eval(ctx, g, code)
 	s.active.Add(-1)
 	c.recordEval(caller, code, res)
@@ -233,11 +235,12 @@ func (d *door) Revoke(spawn string) {
 func (d *door) Activity(id string) spawn.Activity {
 	c := (*Core)(d)
 	a := c.gateway.Observe(id)
-	out := spawn.Activity{Connected: a.Connected, Evals: int(a.Evals), Last: a.LastAt}
+	out := spawn.Activity{Revoked: !a.Known, Connected: a.Connected, Evals: int(a.Evals), Last: a.LastAt}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.sessions[id]; s != nil {
 		out.Active = int(s.active.Load())
+		out.Evals = max(out.Evals, int(s.evals.Load())) // the gateway forgets a spawn whose token was taken away
 	}
 	return out
 }

@@ -37,7 +37,7 @@ func (sp *spawn) seen(now time.Time) {
 }
 
 func (sp *spawn) activity() Activity {
-	a := Activity{Requests: sp.requests.Load(), Evals: sp.evals.Load()}
+	a := Activity{Known: true, Requests: sp.requests.Load(), Evals: sp.evals.Load()}
 	a.Connected = a.Requests > 0
 	if at := sp.lastAt.Load(); at != 0 {
 		a.LastAt = time.Unix(0, at)

@@ -160,6 +160,7 @@ func (g *registry) close() {
 // Activity is what reached the gateway from one spawn. A CLI that exits with 0
 // and was never Connected did nothing.
 type Activity struct {
+	Known     bool      // the spawn holds a token, which may have expired
 	Connected bool      // any request with a valid token was seen
 	Requests  int64     // requests with a valid token
 	Evals     int64     // evals handed to the Host

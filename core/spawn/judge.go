@@ -16,7 +16,7 @@ func (s *run) judge(ctx context.Context, b backend.Backend, out *output, exit in
 		return endedBy(ctx)
 	}
 	stderr := lastLine(out.stderr.text(s.red))
-	switch connected := s.conf.Gateway.Activity(s.req.ID).Connected; {
+	switch seen := s.conf.Gateway.Activity(s.req.ID); {
 	case out.reader.Err != "":
 		return failed("%s: %s", b.Name, s.red.short(out.reader.Err, maxSummary))
 	case exit == guard.ExitInternal && strings.HasPrefix(stderr, "zeno guard: "):
@@ -25,7 +25,9 @@ func (s *run) judge(ctx context.Context, b backend.Backend, out *output, exit in
 		return failed("guard: the guard of %s was killed from outside, and the CLI with it%s", b.Name, because(stderr))
 	case exit != 0:
 		return failed("%s: exit code %d%s", b.Name, exit, because(stderr))
-	case !connected:
+	case seen.Revoked:
+		return failed("MCP: the token of this spawn was taken away while it ran, so that its last evals were not answered%s", because(stderr))
+	case !seen.Connected:
 		return failed("MCP: %s exited 0 but never connected to %s; its state there: %s%s",
 			b.Name, s.endpoint, orUnknown(out.mcp), because(stderr))
 	case !out.reader.Answered:

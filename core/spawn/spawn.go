@@ -43,6 +43,8 @@ type Gateway interface {
 
 // Activity is what the endpoint saw of one spawn.
 type Activity struct {
+	// Revoked: the endpoint does not know the spawn any more.
+	Revoked bool
 	// Connected: any MCP request was answered under the spawn's token.
 	Connected bool
 	// Evals counts evals that began; Active those that run now.
