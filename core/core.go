@@ -43,6 +43,7 @@ type Config struct {
 	Log      *slog.Logger               // nil discards
 	Journal  journal.Store              // nil: a journal.Memory
 	Guard    []string                   // how to start a guard process: guard.Self(); nil: no CLI can be spawned
+	Path     string                     // PATH of the agent CLIs; "" is that of this process
 	Backends map[string]backend.Backend // nil: backend.Table()
 	Exit     func(code int)             // what (joker.os/exit) does; nil refuses
 	Version  string                     // for MCP clients; "" is "dev"
@@ -92,7 +93,7 @@ func (c *Core) newRunner() (*spawn.Runner, error) {
 		return nil, err
 	}
 	r, err := spawn.New(spawn.Config{Guard: c.conf.Guard, Gateway: (*door)(c), StateDir: state,
-		Backends: c.conf.Backends, Log: c.conf.Log, OnEvent: c.spawnEvent, Warn: c.warn})
+		Path: c.conf.Path, Backends: c.conf.Backends, Log: c.conf.Log, OnEvent: c.spawnEvent, Warn: c.warn})
 	if err != nil {
 		return nil, fmt.Errorf("core: %w", err)
 	}
