@@ -32,11 +32,15 @@ func (t *Thread) grow(n int) []Value {
 	if size > 1<<15 {
 		size = max(1<<15, n)
 	}
+	next := t.spare // a call at the end of a segment that is made again and again must not allocate each time
+	if len(next) < size {
+		t.Charge(size * valueBytes)
+		next = make([]Value, size)
+	}
 	if t.stack != nil {
 		t.segs = append(t.segs, segment{t.stack, t.sp})
 	}
-	t.Charge(size * 16)
-	t.stack = make([]Value, size)
+	t.stack, t.spare = next, nil
 	t.sp = n
 	t.high = n
 	return t.stack[:n:n]
@@ -46,6 +50,8 @@ func (t *Thread) shrink() {
 	last := len(t.segs) - 1
 	s := t.segs[last]
 	t.segs = t.segs[:last]
+	clear(t.stack[:t.high])
+	t.spare = t.stack
 	t.stack, t.sp, t.high = s.stack, s.sp, s.sp
 }
 

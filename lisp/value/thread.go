@@ -89,6 +89,7 @@ type Thread struct {
 	sp    int
 	high  int // clear up to here at the next safepoint
 	segs  []segment
+	spare []Value // the segment last left, to be used again
 
 	calls []Frame // the shadow stack, for error reports
 	Pos   *Pos    // position of the call being made
