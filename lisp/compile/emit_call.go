@@ -1,13 +1,6 @@
 package compile
 
-import (
-	"context"
-
-	"github.com/reflection-dev/zeno/lisp/value"
-)
-
-// background is the context of work that cannot be cancelled: hashing the constants of a case.
-var background = context.Background()
+import "github.com/reflection-dev/zeno/lisp/value"
 
 // simple tells whether running n neither calls nor builds anything: values that wait meanwhile may stay in Go variables,
 // where the measurement of live bytes does not see them.

@@ -150,9 +150,7 @@ func Caught(t *value.Thread, r any) *value.Exception {
 func emitCase(n *caseNode) exec {
 	expr, els, thens := emit(n.expr), emit(n.els), emitAll(n.thens)
 	table := make(map[uint64][]int, len(n.consts)) // read only from here on
-	t := value.NewThread(value.NewRun(background, limit.Trusted()), nil)
-	for i, c := range n.consts {
-		h := value.Hash(t, c)
+	for i, h := range n.hashes {
 		table[h] = append(table[h], i)
 	}
 	consts, targets := n.consts, n.targets

@@ -105,7 +105,8 @@ type (
 	caseNode struct {
 		expr    node
 		consts  []value.Value
-		targets []int // index into thens, one per const
+		hashes  []uint64 // of consts
+		targets []int    // index into thens, one per const
 		thens   []node
 		els     node
 	}

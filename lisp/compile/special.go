@@ -239,7 +239,7 @@ func (a *analyser) caseForm(form value.Value, args []value.Value, c ctx) node {
 	value.Each(a.t, args[2], func(pair value.Value) bool {
 		k, _ := value.Nth(a.t, pair, 0)
 		then, _ := value.Nth(a.t, pair, 1)
-		n.consts = append(n.consts, k)
+		n.consts, n.hashes = append(n.consts, k), append(n.hashes, value.Hash(a.t, k)) // k may be endless: it is the program's time
 		n.targets = append(n.targets, len(n.thens))
 		n.thens = append(n.thens, a.analyse(then, c))
 		return true

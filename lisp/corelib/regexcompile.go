@@ -78,7 +78,7 @@ func whole(r *value.Regex) *regexp.Regexp {
 	if re := r.Whole.Load(); re != nil {
 		return re
 	}
-	re := regexp.MustCompile(`\A(?:` + r.Go + `)\z`)
+	re := formOfRegex(r, `\A(?:`+r.Go+`)\z`)
 	r.Whole.Store(re)
 	return re
 }
@@ -89,7 +89,16 @@ func resume(r *value.Regex) *regexp.Regexp {
 	if re := r.Resume.Load(); re != nil {
 		return re
 	}
-	re := regexp.MustCompile(`\A(?s:.)(?s:.)*?(` + r.Go + `)`)
+	re := formOfRegex(r, `\A(?s:.)(?s:.)*?(`+r.Go+`)`)
 	r.Resume.Store(re)
+	return re
+}
+
+// formOfRegex compiles a form of r. What r itself nests as deeply as can be, it nests deeper.
+func formOfRegex(r *value.Regex, pattern string) *regexp.Regexp {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		panic(patternError(r.Source, reason(err)))
+	}
 	return re
 }

@@ -151,7 +151,7 @@ func cast(t *Thread, c, v Value) Value {
 	if v.IsNil() || instanceP(t, c, v).Truthy() {
 		return v
 	}
-	panic(value.TypeError(t, "cast", v, "a "+value.As[value.Type](c).FullName()))
+	panic(value.TypeError(t, "cast", v, "a "+value.Brief(t, c)))
 }
 
 func supers(t *Thread, c Value) Value {

@@ -1,0 +1,36 @@
+package lisp_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reflection-dev/zeno/lisp"
+)
+
+// attacks are programs that once got past a limit or broke the language, each with the kinds of error that may end it.
+var attacks = []struct{ name, code, want string }{
+	{"a case of an endless constant", `(eval (list 'case* 1 nil [[(range) 1]]))`, "limit/steps limit/alloc limit/bytes"},
+	{"a case of a deep constant", `(eval (list 'case* 1 nil [[(reduce (fn [a _] (list a)) nil (range 5000)) 1]]))`, "limit/depth"},
+	{"a regex that nests as deeply as can be", `(let [p (re-pattern (str (apply str (repeat 999 "(?:")) "a" (apply str (repeat 999 ")*"))))] (re-matches p "a"))`, "value"},
+	{"the same, searched from inside a text", `(let [p (re-pattern (str (apply str (repeat 999 "(?:")) "a" (apply str (repeat 999 ")*"))))] (dorun (re-seq p "bab")))`, "value"},
+	{"cast to a protocol", `(defprotocol P (p [x])) (cast P 1)`, "type"},
+}
+
+func TestAttacks(t *testing.T) {
+	rt := lisp.New()
+	for _, a := range attacks {
+		t.Run(a.name, func(t *testing.T) {
+			iso := rt.NewIsolate(lisp.Limits{Time: 10 * time.Second})
+			res := iso.Eval(context.Background(), a.code)
+			kind := "none"
+			if res.Err != nil {
+				kind = res.Err.Kind
+			}
+			if !contains(strings.Fields(a.want), kind) {
+				t.Errorf("%s: ended as %s (%q, %v), want one of %s", a.code, kind, res.Value, res.Err, a.want)
+			}
+		})
+	}
+}
