@@ -29,6 +29,7 @@ type Input struct {
 	In           io.Reader                      // *in*; nil: the environment's
 	NS           *value.Namespace               // where to evaluate, for this text only; nil: where the session is
 	Each         func(t *value.Thread, v Value) // called with the value of every form, as soon as it is there; may be nil
+	Last         func(t *value.Thread, v Value) // called with the value of the last form, once all have been evaluated; may be nil
 
 	// Failed, if not nil, is called with the error of a form before the next is read; true goes on with that. After a
 	// fault in the text, or once ctx has ended, nothing comes next whatever it says.
@@ -176,7 +177,7 @@ func (s *Session) forms(t *value.Thread, in Input) (Value, error) {
 			return value.Nil, err
 		}
 		if !more {
-			return last, nil
+			return s.last(t, texts, last, in)
 		}
 		v, err := boundary(t, texts, func() Value { return s.form(t, form, in) })
 		switch {
@@ -187,6 +188,21 @@ func (s *Session) forms(t *value.Thread, in Input) (Value, error) {
 		}
 		r.InNS(t.NS().Name)
 	}
+}
+
+// last ends an evaluation with the value v.
+func (s *Session) last(t *value.Thread, texts texts, v Value, in Input) (Value, error) {
+	if in.Last == nil {
+		return v, nil
+	}
+	v, err := boundary(t, texts, func() Value {
+		in.Last(t, v)
+		return v
+	})
+	if err != nil {
+		s.failed(err, in)
+	}
+	return v, err
 }
 
 func (s *Session) form(t *value.Thread, form Value, in Input) Value {
