@@ -61,6 +61,9 @@ func (c *Core) evalAs(ctx context.Context, caller gateway.Caller, code string) g
 			Hint: "end your turn and say so: only the operator can mend it"}}
 	}
 	s := c.session(caller)
+	if s == nil {
+		return gateway.Reply{Err: &gateway.EvalError{Kind: gateway.KindRevoked, Message: "the spawn has ended; nothing was evaluated"}}
+	}
 	s.active.Add(1)
 	s.evals.Add(1)
 	res := s.Eval(ctx, g, code)
@@ -69,15 +72,21 @@ func (c *Core) evalAs(ctx context.Context, caller gateway.Caller, code string) g
 	return reply(g, res)
 }
 
+// session gives the session of a spawn, which the first evaluation makes; nil where the spawn has ended. Revoke tells the
+// gateway first and drops the session then, so none is made that nobody drops.
 func (c *Core) session(caller gateway.Caller) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.sessions[caller.Spawn]
-	if s == nil {
-		s = &session{Session: grant.NewSession(c.rt, c.invoke, func(call grant.Called) { c.recordCall(caller, call) })}
+	if s == nil && c.Gateway().Observe(caller.Spawn).Known {
+		s = c.newSession(caller)
 		c.sessions[caller.Spawn] = s
 	}
 	return s
+}
+
+func (c *Core) newSession(caller gateway.Caller) *session {
+	return &session{Session: grant.NewSession(c.rt, c.invoke, func(call grant.Called) { c.recordCall(caller, call) })}
 }
 
 // invoke runs a capability's function with full power.
@@ -96,12 +105,17 @@ func (c *Core) endSession(spawn string) {
 	}
 }
 
+// grantTimeout bounds what a role's function takes: it stands before every answer.
+const grantTimeout = 5 * time.Second
+
 // grant asks the program what a role may do now.
 func (c *Core) grant(ctx context.Context, role string) (*grant.Grant, error) {
 	f := c.role(role)
 	if f.IsNil() {
 		return nil, fmt.Errorf("role %s: not registered; (zeno.gateway/start! {:roles {:%s #'grant-fn}}) registers it", role, role)
 	}
+	ctx, cancel := context.WithTimeout(ctx, grantTimeout)
+	defer cancel()
 	var g *grant.Grant
 	_, err := c.env.Do(ctx, func(t *value.Thread) value.Value {
 		v := f
@@ -168,6 +182,11 @@ func (c *Core) recordCall(caller gateway.Caller, call grant.Called) {
 			e.Data["args"] = c.printed(call.Args)
 		}
 	}
+	if call.Refused != "" {
+		c.record(journal.Event{Kind: journal.Refused, Role: caller.Role, Spawn: caller.Spawn, Outcome: call.Refused,
+			Data: map[string]any{"what": clip(call.Err.Error()), "name": call.Name}})
+		return
+	}
 	if call.Err != nil {
 		e.Outcome = "error"
 		e.Data["error"] = clip(call.Err.Error())
@@ -213,28 +232,28 @@ type door Core
 // Endpoint implements spawn.Gateway.
 func (d *door) Endpoint(role string) string {
 	c := (*Core)(d)
-	if c.role(role).IsNil() || c.gateway.Addr() == "" {
+	if c.role(role).IsNil() || c.Gateway().Addr() == "" {
 		return ""
 	}
-	return c.gateway.URL(role)
+	return c.Gateway().URL(role)
 }
 
 // Issue implements spawn.Gateway.
 func (d *door) Issue(role, spawn string, ttl time.Duration) (string, error) {
-	return (*Core)(d).gateway.Issue(role, spawn, ttl)
+	return (*Core)(d).Gateway().Issue(role, spawn, ttl)
 }
 
 // Revoke implements spawn.Gateway.
 func (d *door) Revoke(spawn string) {
 	c := (*Core)(d)
-	c.gateway.Revoke(spawn)
+	c.Gateway().Revoke(spawn)
 	c.endSession(spawn)
 }
 
 // Activity implements spawn.Gateway.
 func (d *door) Activity(id string) spawn.Activity {
 	c := (*Core)(d)
-	a := c.gateway.Observe(id)
+	a := c.Gateway().Observe(id)
 	out := spawn.Activity{Revoked: !a.Known, Connected: a.Connected, Evals: int(a.Evals), Last: a.LastAt}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -257,10 +276,11 @@ func (c *Core) EvalAs(ctx context.Context, role, code string) lisp.Result {
 	if err != nil {
 		return lisp.Result{Err: &lisp.Error{Kind: "grant", Message: err.Error()}}
 	}
-	defer c.endSession(caller.Spawn)
+	s := c.newSession(caller)
+	defer s.End()
 	ctx, cancel := context.WithTimeout(ctx, g.EvalTimeout)
 	defer cancel()
-	res := c.session(caller).Eval(ctx, g, code)
+	res := s.Eval(ctx, g, code)
 	c.recordEval(caller, code, res)
 	return res
 }

@@ -31,8 +31,8 @@ func Capable(c Capability) value.Value {
 // Invoke calls the capability from the isolate's thread t: arguments and result cross, the call is counted.
 func (c Capability) Invoke(t *value.Thread, args []value.Value) value.Value {
 	t.Safepoint()
+	t.HostCall() // also where the arguments do not cross: the attempt is recorded
 	plain := c.arguments(t, args)
-	t.HostCall()
 	ctx := t.Context
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc

@@ -15,13 +15,20 @@ import (
 // Invoke runs a capability's function with full power, under ctx.
 type Invoke func(ctx context.Context, f value.Value, args []value.Value) (value.Value, error)
 
-// Called tells of a capability call that has ended.
+// Called tells of a capability call that has ended, or that was refused.
 type Called struct {
 	Name    string
+	Refused string        // why it was not made: Revoked or MaxCalls; "" where it was
 	Args    []value.Value // plain data; nil when the audit policy keeps none
 	Err     error
 	Elapsed time.Duration
 }
+
+// Why a call is refused.
+const (
+	Revoked  = "revoked"   // it was granted once, and is not any more
+	MaxCalls = "max-calls" // the spawn has made as many as it may
+)
 
 // Session is the isolate of one spawn and what it is granted. Its evaluations run one at a time.
 type Session struct {
@@ -35,13 +42,13 @@ type Session struct {
 	ended   atomic.Bool
 
 	mu     sync.Mutex
-	calls  map[string]int         // by capability, over the spawn
-	serial map[string]*sync.Mutex // of capabilities that run one at a time in this spawn
+	calls  map[string]int           // by capability, over the spawn
+	serial map[string]chan struct{} // of capabilities that run one at a time in this spawn; holds one token
 }
 
 // NewSession makes the session of a spawn. called hears of every capability call; it must be safe for concurrent use.
 func NewSession(rt *lisp.Runtime, invoke Invoke, called func(Called)) *Session {
-	return &Session{rt: rt, invoke: invoke, called: called, calls: map[string]int{}, serial: map[string]*sync.Mutex{}}
+	return &Session{rt: rt, invoke: invoke, called: called, calls: map[string]int{}, serial: map[string]chan struct{}{}}
 }
 
 // Eval evaluates code under g, the grant of this moment.
@@ -84,7 +91,7 @@ func (s *Session) function(name string) value.Value {
 	b.N = func(t *value.Thread, args []value.Value) value.Value {
 		c := s.grant.Load().Find(name)
 		if c == nil || s.ended.Load() {
-			panic(value.StateError("%s: got a call, but it is no longer granted; see (tools)", name))
+			s.refuse(t, name, Revoked, value.StateError("%s: got a call, but it is no longer granted; see (tools)", name))
 		}
 		return s.call(t, c, args)
 	}
@@ -93,12 +100,12 @@ func (s *Session) function(name string) value.Value {
 
 func (s *Session) call(t *value.Thread, c *Capability, args []value.Value) value.Value {
 	if err := s.count(c); err != nil {
-		panic(err)
+		s.refuse(t, c.Name, MaxCalls, err)
 	}
 	if c.Serial {
-		m := s.serialLock(c.Name)
-		m.Lock()
-		defer m.Unlock()
+		turn := s.turn(c.Name)
+		t.Await(turn, -1)
+		defer func() { turn <- struct{}{} }()
 	}
 	start := time.Now()
 	done := Called{Name: c.Name}
@@ -127,6 +134,14 @@ func (s *Session) call(t *value.Thread, c *Capability, args []value.Value) value
 	return bridge.Invoke(t, args)
 }
 
+// refuse tells of a call that is not made, and ends it. It counts as a call: what is told is recorded, and an evaluation
+// must not record without end.
+func (s *Session) refuse(t *value.Thread, name, why string, err *value.Exception) {
+	t.HostCall()
+	s.called(Called{Name: name, Refused: why, Err: err})
+	panic(err)
+}
+
 // count takes one of the calls that c has left in this spawn.
 func (s *Session) count(c *Capability) *value.Exception {
 	s.mu.Lock()
@@ -138,15 +153,17 @@ func (s *Session) count(c *Capability) *value.Exception {
 	return nil
 }
 
-func (s *Session) serialLock(name string) *sync.Mutex {
+// turn gives the channel that holds the turn of a serial capability. A mutex would not do: it holds up a cancellation.
+func (s *Session) turn(name string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.serial[name]
-	if m == nil {
-		m = &sync.Mutex{}
-		s.serial[name] = m
+	turn := s.serial[name]
+	if turn == nil {
+		turn = make(chan struct{}, 1)
+		turn <- struct{}{}
+		s.serial[name] = turn
 	}
-	return m
+	return turn
 }
 
 // left tells how many calls of c the spawn has left; -1: no bound of its own.
