@@ -1,14 +1,13 @@
 package core
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/reflection-dev/zeno/core/journal"
 	"github.com/reflection-dev/zeno/core/spawn/backend"
@@ -65,25 +64,47 @@ func (c *Core) startGateway(ctx context.Context, f gatewayForm) (map[string]stri
 		}
 		roles[name] = v
 	}
-	if f.Host == "" {
-		f.Host = "127.0.0.1"
-	}
-	conf := c.gatewayConfig(net.JoinHostPort(f.Host, strconv.Itoa(f.Port)))
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	conf := c.gatewayConfig(c.listenAddr(f))
 	conf.AllowedHosts, conf.AllowedOrigins, conf.AllowNonLoopback = f.AllowedHosts, f.AllowedOrigins, f.AllowNonLoopback
 	conf.MaxBody = int64(f.MaxBody)
-	if err := c.gateway.Configure(conf); err != nil {
+	g := c.Gateway()
+	if err := g.Configure(conf); err != nil {
 		return nil, err
 	}
-	if err := c.gateway.Start(ctx); err != nil {
+	if err := g.Start(ctx); err != nil {
 		return nil, err
 	}
+	c.addr = conf.Addr
 	c.mu.Lock()
 	c.roles = roles
 	c.mu.Unlock()
-	return map[string]string{"url": "http://" + c.gateway.Addr()}, nil
+	return map[string]string{"url": "http://" + g.Addr()}, nil
 }
 
-func (c *Core) stopGateway(ctx context.Context) error { return c.gateway.Stop(ctx) }
+// listenAddr is where to listen. A call that names neither host nor port keeps the listener of the one before.
+func (c *Core) listenAddr(f gatewayForm) string {
+	if f.Host == "" && f.Port == 0 && c.addr != "" {
+		return c.addr
+	}
+	return net.JoinHostPort(cmp.Or(f.Host, "127.0.0.1"), strconv.Itoa(f.Port))
+}
+
+// stopGateway is zeno.gateway/stop!. A gateway that was stopped stays so, and the next start! starts another.
+func (c *Core) stopGateway(ctx context.Context) error {
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	if c.Gateway().Addr() == "" || c.ctx.Err() != nil {
+		return nil
+	}
+	next, err := gateway.New(c.gatewayConfig(""))
+	if err != nil {
+		return err
+	}
+	c.addr = ""
+	return c.gateway.Swap(next).Stop(ctx)
+}
 
 func (c *Core) roleNames() []bind.Keyword {
 	c.mu.Lock()
@@ -149,46 +170,4 @@ func eventMap(t *value.Thread, e journal.Event) value.Value {
 	m := bind.Encode(t, map[string]any{"seq": e.Seq, "at": e.At, "kind": bind.Keyword(e.Kind), "role": bind.Keyword(e.Role),
 		"spawn": e.Spawn, "outcome": bind.Keyword(e.Outcome), "ms": float64(e.Elapsed.Microseconds()) / 1000})
 	return value.Assoc(t, m, value.Kw("data"), bind.Encode(t, e.Data))
-}
-
-// watcher is a journal that tells of events as they come.
-type watcher interface {
-	Watch(f func(journal.Event)) (stop func())
-}
-
-// watchQueue bounds the events that wait for a slow watching function; more are dropped, and that is logged.
-const watchQueue = 10_000
-
-func (c *Core) watch(t *value.Thread, f value.Value) (value.Value, error) {
-	w, ok := c.journal.(watcher)
-	if !ok {
-		return value.Nil, errors.New("this journal cannot be watched")
-	}
-	queue := make(chan journal.Event, watchQueue)
-	done := make(chan struct{})
-	stopWatch := w.Watch(func(e journal.Event) {
-		select {
-		case queue <- e:
-		default:
-			c.conf.Log.Warn("a watching function is too slow: event dropped", "seq", e.Seq)
-		}
-	})
-	go func() {
-		defer close(done)
-		for e := range queue {
-			if _, err := c.env.Do(context.WithoutCancel(c.ctx), func(t *value.Thread) value.Value { return t.Call1(f, eventMap(t, e)) }); err != nil {
-				c.report("a watching function failed", err)
-			}
-		}
-	}()
-	stop := sync.OnceFunc(func() {
-		stopWatch()
-		close(queue)
-		<-done
-	})
-	c.mu.Lock()
-	c.watching = append(c.watching, stop)
-	c.mu.Unlock()
-	b := bind.Func("stop", "([])", "Stops watching.", func() { stop() })
-	return value.Of(value.NewBuiltin("stop", &b)), nil
 }

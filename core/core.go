@@ -55,24 +55,32 @@ type Core struct {
 	rt      *lisp.Runtime
 	env     *lisp.Env
 	journal journal.Store
-	gateway *gateway.Server
-	runner  func() (*spawn.Runner, error) // made by the first spawn, with the state directory
+	gateway atomic.Pointer[gateway.Server] // another one after each stop!
+	runner  func() (*spawn.Runner, error)  // made by the first spawn, with the state directory
 	made    atomic.Pointer[spawn.Runner]
 	temp    string // the state directory to remove
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
+	starting sync.Mutex // one start! or stop! at a time
+	addr     string     // where the gateway was told to listen
+
+	watchCtx    context.Context // of the watching functions, which see the last events of a Close
+	endWatching context.CancelFunc
+
 	mu       sync.Mutex
 	roles    map[string]value.Value // role -> function that returns its grant
 	sessions map[string]*session    // by spawn
-	watching []func()
+	watches  map[*watch]bool
 	spawns   sync.WaitGroup
 }
 
 // New makes an instance. Nothing of the home has run yet: see Boot. Nothing is written before the first spawn.
 func New(conf Config) (*Core, error) {
-	c := &Core{conf: conf.complete(), roles: map[string]value.Value{}, sessions: map[string]*session{}}
+	c := &Core{conf: conf.complete(), roles: map[string]value.Value{}, sessions: map[string]*session{},
+		watches: map[*watch]bool{}}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	c.watchCtx, c.endWatching = context.WithCancel(context.Background())
 	c.journal = c.conf.Journal
 	c.runner = sync.OnceValues(c.newRunner)
 	c.rt = lisp.New()
@@ -80,10 +88,11 @@ func New(conf Config) (*Core, error) {
 		Namespaces: c.namespaces(), Context: c.ctx})
 	stdlib.Install(c.env.Raw(), stdlib.Config{Err: c.conf.Err, Args: append([]string{"zeno"}, c.conf.Args...), Exit: c.conf.Exit})
 	c.setArgs()
-	var err error
-	if c.gateway, err = gateway.New(c.gatewayConfig("")); err != nil {
+	g, err := gateway.New(c.gatewayConfig(""))
+	if err != nil {
 		return nil, fmt.Errorf("core: %w", err)
 	}
+	c.gateway.Store(g)
 	return c, nil
 }
 
@@ -138,8 +147,8 @@ func (c *Core) Env() *lisp.Env { return c.env }
 // Journal is what the instance records to.
 func (c *Core) Journal() journal.Store { return c.journal }
 
-// Gateway is the agents' listener.
-func (c *Core) Gateway() *gateway.Server { return c.gateway }
+// Gateway is the agents' listener; after (zeno.gateway/stop!) it is another one.
+func (c *Core) Gateway() *gateway.Server { return c.gateway.Load() }
 
 // Home is the instance's home, or nil.
 func (c *Core) Home() *home.Home { return c.conf.Home }
@@ -151,15 +160,17 @@ func (c *Core) Eval(ctx context.Context, src string) (value.Value, error) {
 
 // Close ends what runs, spawns first: it waits for them as long as ctx lasts.
 func (c *Core) Close(ctx context.Context) error {
+	c.mu.Lock() // no spawn begins from now on
 	c.cancel(spawn.ErrInterrupted)
+	c.mu.Unlock()
 	var errs []error
 	if !within(ctx, c.spawns.Wait) {
 		errs = append(errs, fmt.Errorf("core: spawns still run: %w", ctx.Err()))
 	}
-	for _, stop := range c.takeWatching() {
-		stop()
+	if err := c.endWatches(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("core: %w", err))
 	}
-	if err := c.gateway.Stop(ctx); err != nil {
+	if err := c.Gateway().Stop(ctx); err != nil {
 		errs = append(errs, err)
 	}
 	if r := c.made.Load(); r != nil {
@@ -200,14 +211,6 @@ func (c *Core) setArgs() {
 		args[i] = value.Str(a)
 	}
 	v.SetRoot(value.NewList(c.env.Thread(c.ctx), args...))
-}
-
-func (c *Core) takeWatching() []func() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	w := c.watching
-	c.watching = nil
-	return w
 }
 
 func (c *Core) warn(line string) { fmt.Fprintln(c.conf.Err, "zeno: "+line) }

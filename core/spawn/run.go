@@ -59,7 +59,7 @@ func (s *run) admit(ctx context.Context, secrets []string) Result {
 	defer func() { <-s.slots }()
 
 	if s.endpoint = s.conf.Gateway.Endpoint(s.req.Role); s.endpoint == "" {
-		return refused(fmt.Errorf("role: got %q, want a registered role", s.req.Role))
+		return refused(fmt.Errorf("role: got %q, want a registered role, and a gateway that listens: (zeno.gateway/start! {:roles …}) sees to both", s.req.Role))
 	}
 	token, err := s.conf.Gateway.Issue(s.req.Role, s.req.ID, s.req.Timeout+s.req.Grace+time.Minute)
 	if err != nil {

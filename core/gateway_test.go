@@ -1,0 +1,91 @@
+package core_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reflection-dev/zeno/core"
+	"github.com/reflection-dev/zeno/core/home"
+	"github.com/reflection-dev/zeno/core/journal"
+)
+
+// A second start! swaps the roles and keeps the listener, wherever that is; after a stop! it starts another.
+func TestTheGatewayStartsAndStops(t *testing.T) {
+	c, _ := start(t, `
+(require '[zeno.gateway :as gateway] '[zeno.spawn :as spawn])
+(defn ask [role code] (:answer (spawn/spawn {:role role :backend :scripted :agent (fn [{:keys [eval]}] (:text (eval code)))})))
+(def one {:vocab {"n" (fn [] 1)}})
+(def two {:vocab {"n" (fn [] 2)}})
+`)
+	url := eval(t, c, `(:url (gateway/start! {:host "localhost" :roles {:a one}}))`)
+	if got := eval(t, c, `(:url (gateway/start! {:roles {:a two :b one}}))`); got != url {
+		t.Errorf("start! again: got %s, want the listener at %s", got, url)
+	}
+	if got := eval(t, c, `[(ask :a "(n)") (ask :b "(n)")]`); got != `["=> 2" "=> 1"]` {
+		t.Errorf("got %s, want the new roles", got)
+	}
+	if _, err := c.Eval(context.Background(), `(gateway/start! {:port 1 :roles {:a one}})`); err == nil || !strings.Contains(err.Error(), "while listening") {
+		t.Errorf("another port: got %v, want an error", err)
+	}
+	if got := eval(t, c, `(do (gateway/stop!) (gateway/stop!) (:error (spawn/spawn {:role :a :backend :scripted :agent (fn [_] 1)})))`); !strings.Contains(got, "gateway/start!") {
+		t.Errorf("stopped: got %s, want an error that says how to start it", got)
+	}
+	if got := eval(t, c, `(do (gateway/start! {:roles {:a one}}) (ask :a "(n)"))`); got != `"=> 1"` {
+		t.Errorf("started again: got %s, want an answer", got)
+	}
+}
+
+// A stop! in the middle of a spawn ends its eval, and the spawn does not pass for a success.
+func TestStopEndsSpawns(t *testing.T) {
+	c, _ := start(t, `
+(require '[zeno.gateway :as gateway] '[zeno.spawn :as spawn])
+(def begun (promise))
+(gateway/start! {:roles {:a {:vocab {"wait" (fn [] (deliver begun true) @(promise))}}}})
+(def f (future (spawn/spawn {:role :a :backend :scripted :agent (fn [{:keys [eval]}] (eval "(wait)") (:text (eval "1")))})))
+@begun
+(gateway/stop!)
+`)
+	if got := eval(t, c, `(:status @f)`); got != ":failed" {
+		t.Errorf("got %s, want :failed", got)
+	}
+}
+
+// A function that watches may stop itself, and one that never returns does not hold a Close up.
+func TestWatchingEnds(t *testing.T) {
+	dir := t.TempDir()
+	h, err := home.Resolve(dir, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := core.New(core.Config{Home: h, Journal: &journal.Memory{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell := func() {
+		if _, err := c.Journal().Append(context.Background(), journal.Event{Kind: journal.SpawnProgress}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eval(t, c, `(do (require '[zeno.journal :as journal])
+	  (def seen (atom 0))
+	  (def stop (journal/watch! (fn [_] (stop) (swap! seen inc))))
+	  (def stuck (journal/watch! (fn [_] @(promise)))))`)
+	tell()
+	waitFor(t, "the event", func() bool { return eval(t, c, `@seen`) == "1" })
+	tell()
+	eval(t, c, `(stop)`) // waits, and has nothing to wait for
+	if got := eval(t, c, `@seen`); got != "1" {
+		t.Errorf("after the stop: got %s events, want 1", got)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	begun := time.Now()
+	if err := c.Close(ctx); err == nil || !strings.Contains(err.Error(), "still runs") {
+		t.Errorf("close: got %v, want an error about the function that is stuck", err)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("close: took %v, want about a second", took)
+	}
+}
