@@ -15,11 +15,12 @@ type grammar struct {
 	Demo    demoCmd    `cmd:"" help:"Run the demo: an agent that calls back and gets work done. No key, no network."`
 	Spawn   spawnCmd   `cmd:"" help:"Run one agent of a role to its end and print its answer."`
 	Eval    evalCmd    `cmd:"" help:"Evaluate code as an agent of a role would: its grant, its limits."`
+	Test    testCmd    `cmd:"" help:"Run test suites written in Lisp: *_test.joke and what lies in directories called test."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
 // commands are the words that are no file: `zeno ./init` runs a file of such a name.
-func commands() []string { return []string{"init", "demo", "spawn", "eval", "version"} }
+func commands() []string { return []string{"init", "demo", "spawn", "eval", "test", "version"} }
 
 type programCmd struct {
 	Expr        []string `short:"e" name:"expr" placeholder:"EXPR" sep:"none" help:"Evaluate EXPR and print its value unless it is nil. May be given several times."`
@@ -60,6 +61,13 @@ type evalCmd struct {
 	Expr []string `short:"e" name:"expr" placeholder:"EXPR" sep:"none" help:"Code. May be given several times: it is joined."`
 	JSON bool     `name:"json" help:"Print the outcome as JSON."`
 	File string   `arg:"" optional:"" help:"A file of code; - or nothing is stdin."`
+}
+
+type testCmd struct {
+	Watch bool     `help:"Run again whenever a source file changes, until ctrl-C."`
+	JUnit string   `name:"junit" placeholder:"FILE" help:"Write the results as JUnit XML too."`
+	Only  string   `placeholder:"RE" help:"Run only the tests whose namespace/name matches."`
+	Paths []string `arg:"" optional:"" help:"Files and directories. Default: the home if --home names one, else the current directory."`
 }
 
 type versionCmd struct{}

@@ -17,6 +17,7 @@ Usage:
   zeno demo [--backend B]                 watch an agent do a job; no key, no network
   zeno spawn ROLE PROMPT [--json]         run one agent, print its answer
   zeno eval [--role R] [-e EXPR | FILE]   evaluate as an agent of a role would
+  zeno test [PATHS…] [--watch]            run the tests of *_test.joke and test/
   zeno version
 
 Home: --home, else $ZENO_HOME, else ~/.zeno. The REPL, spawn and eval --role load it;
@@ -86,6 +87,19 @@ Examples:
   zeno --home mine eval --role clerk -e '(tools)'
 
   echo '(count (range))' | zeno eval`
+}
+
+// Help implements kong.HelpProvider.
+func (testCmd) Help() string {
+	return `Each file is loaded in an environment of its own. It finds the namespaces beside it, in the directories above it up to the one named, and in src of each; with --home also those of the home, whose init.joke is not run. Exits 1 where a test fails, 2 where there is none to run.
+
+Examples:
+
+  zeno test
+
+  zeno test test/orders_test.joke --only 'refund' --watch
+
+  zeno --home mine test --junit results.xml`
 }
 
 // Help implements kong.HelpProvider.

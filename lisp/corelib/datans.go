@@ -8,6 +8,9 @@ func dataNS() []Def {
 		Doc: "A vector of what is only in a, what is only in b and what is in both, going into maps, sets and sequential collections.", F2: diff}}
 }
 
+// Diff is clojure.data/diff for Go code: what only a has, what only b has, what both have.
+func Diff(t *Thread, a, b Value) Value { return diff(t, a, b) }
+
 func triple(t *Thread, a, b, both Value) Value {
 	t.Charge(48)
 	return value.NewVectorOwned(t, []Value{a, b, both})
