@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reflection-dev/zeno/lisp/compile"
@@ -108,14 +109,20 @@ func describeException(t *value.Thread, ex *value.Exception, sources texts, dept
 	if ex.Cause.Kind() == value.KindException && depth < 8 {
 		e.Cause = describeException(t, value.As[value.Exception](ex.Cause), sources, depth+1)
 	}
+	if e.Kind == "read" { // the text is at fault, not the form before it
+		e.Stack = slices.DeleteFunc(e.Stack, func(f string) bool { return strings.HasPrefix(f, topLevel) })
+	}
 	e.Source = sourceLine(sources, e.Pos)
 	return e
 }
 
+// topLevel is what a stack calls the code outside of functions.
+const topLevel = "top level"
+
 func stack(frames []value.Frame) []string {
 	var out []string
 	for _, f := range frames {
-		name := "top level"
+		name := topLevel
 		if f.Code != nil {
 			name = f.Code.Name
 		}

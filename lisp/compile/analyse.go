@@ -18,6 +18,7 @@ type analyser struct {
 	fn     *fnScope
 	scope  *scope
 	target *loopTarget // where a recur in tail position goes; nil: nowhere
+	from   *value.Pos  // the macro call whose expansion is being analysed; nil: none
 }
 
 func newAnalyser(t *value.Thread) *analyser {
@@ -66,12 +67,12 @@ func (a *analyser) symbol(sym *value.Symbol) node {
 	}
 	if v.Macro.Load() {
 		ex := value.Errorf("CompilerException", "macro: can't take the value of %s", v.FullName())
-		ex.Pos = sym.Pos()
+		ex.Pos = a.place(sym.Pos())
 		panic(ex)
 	}
 	if sym.NS != "" && v.Private.Load() && v.NS != a.t.NS().Name {
 		ex := value.Errorf("CompilerException", "symbol: %s is private", v.FullName())
-		ex.Pos = sym.Pos()
+		ex.Pos = a.place(sym.Pos())
 		panic(ex)
 	}
 	return refVar(v)
@@ -89,12 +90,15 @@ func refVar(v *value.Var) node {
 
 // list analyses a call, a special form or a macro call.
 func (a *analyser) list(form value.Value, c ctx) node {
-	if p := value.PosOf(form); p != nil {
+	if p := a.place(value.PosOf(form)); p != nil {
 		a.t.Pos = p
 	}
-	next, expanded := expand1(a.t, form, value.Nil, a)
-	if expanded {
-		return a.analyse(next, c)
+	if next, expanded := expand1(a.t, form, value.Nil, a); expanded {
+		saved := a.from
+		a.expanding(form)
+		n := a.analyse(next, c)
+		a.from = saved
+		return n
 	}
 	s := value.Seq(a.t, form)
 	if s.IsNil() {
@@ -121,12 +125,29 @@ func (a *analyser) call(form, head value.Value, args []value.Value) node {
 	return n
 }
 
-// pos is where form stands; a form made by a macro has the place of what it was made from.
+// pos is where form stands; a form made by a macro stands where the macro is called.
 func (a *analyser) pos(form value.Value) *value.Pos {
-	if p := value.PosOf(form); p != nil {
+	if p := a.place(value.PosOf(form)); p != nil {
 		return p
 	}
 	return a.t.Pos
+}
+
+// place gives the place to point the user at for what was read at p. An expansion holds forms of the user's, which stand
+// within the macro call, and forms of the macro's text, which stand elsewhere: for those it is the call. nil: not known.
+func (a *analyser) place(p *value.Pos) *value.Pos {
+	if a.from == nil || p != nil && p.File == a.from.File &&
+		(p.Line > a.from.Line || p.Line == a.from.Line && p.Column >= a.from.Column) {
+		return p
+	}
+	return a.from
+}
+
+// expanding notes that what is analysed next is the expansion of form.
+func (a *analyser) expanding(form value.Value) {
+	if p := a.place(value.PosOf(form)); p != nil {
+		a.from = p
+	}
 }
 
 func (a *analyser) all(forms []value.Value) []node {

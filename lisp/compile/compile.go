@@ -14,18 +14,22 @@ import (
 )
 
 // Eval expands, compiles and runs one form in t's environment and namespace.
-func Eval(t *value.Thread, form value.Value) value.Value {
+func Eval(t *value.Thread, form value.Value) value.Value { return evalIn(t, form, nil) }
+
+// evalIn is Eval for a form of the expansion of a macro call at from; nil: of none.
+func evalIn(t *value.Thread, form value.Value, from *value.Pos) value.Value {
 	t.Enter()
-	form = topExpand(t, form)
+	a := newAnalyser(t)
+	a.from = from
+	form = a.topExpand(form)
 	if forms, ok := topDo(t, form); ok { // a macro defined by one form of a top-level do serves the next
 		v := value.Nil
 		for _, f := range forms {
-			v = Eval(t, f)
+			v = evalIn(t, f, a.from)
 		}
 		t.Leave()
 		return v
 	}
-	a := newAnalyser(t)
 	n := a.analyse(form, ctxReturn)
 	size := a.fn.size
 	markLastUses(n, nil)
@@ -39,12 +43,13 @@ func Eval(t *value.Thread, form value.Value) value.Value {
 }
 
 // topExpand expands form until it is no macro call.
-func topExpand(t *value.Thread, form value.Value) value.Value {
+func (a *analyser) topExpand(form value.Value) value.Value {
 	for {
-		next, expanded := expand1(t, form, value.Nil, nil)
+		next, expanded := expand1(a.t, form, value.Nil, a)
 		if !expanded {
 			return form
 		}
+		a.expanding(form)
 		form = next
 	}
 }
@@ -66,4 +71,6 @@ func Macroexpand1(t *value.Thread, form value.Value) value.Value {
 }
 
 // Macroexpand expands form until it is no macro call.
-func Macroexpand(t *value.Thread, form value.Value) value.Value { return topExpand(t, form) }
+func Macroexpand(t *value.Thread, form value.Value) value.Value {
+	return newAnalyser(t).topExpand(form)
+}

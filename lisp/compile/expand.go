@@ -31,7 +31,11 @@ func expand1(t *value.Thread, form, env value.Value, a *analyser) (value.Value, 
 		return form, false
 	}
 	t.Step()
-	if p := value.PosOf(form); p != nil {
+	p := value.PosOf(form)
+	if a != nil {
+		p = a.place(p)
+	}
+	if p != nil {
 		t.Pos = p
 	}
 	args := value.ToSlice(t, value.Next(t, form))
@@ -39,7 +43,9 @@ func expand1(t *value.Thread, form, env value.Value, a *analyser) (value.Value, 
 		env = a.envMap()
 	}
 	all := append([]value.Value{form, env}, args...)
+	pos := t.Pos
 	out := t.Call(v.Get(t), all...)
+	t.Pos = pos // not where the macro last called something
 	return positioned(out, form), true
 }
 
@@ -102,7 +108,7 @@ func (a *analyser) unresolved(sym *value.Symbol) *value.Exception {
 	if near := nearest(a.t, sym, a.localNames()); near != "" {
 		ex.Hint = "did you mean " + near + "?"
 	}
-	ex.Pos = sym.Pos()
+	ex.Pos = a.place(sym.Pos())
 	if ex.Pos == nil {
 		ex.Pos = a.t.Pos
 	}

@@ -70,7 +70,7 @@ func (a *analyser) arity(form, f value.Value, name *value.Symbol, outer *capture
 	if params.Kind() != value.KindVector {
 		panic(a.fail(form, "fn: got %s, want a parameter vector", value.Brief(a.t, params)))
 	}
-	in := &analyser{t: a.t, fn: &fnScope{up: a.fn, outer: a.scope}}
+	in := &analyser{t: a.t, fn: &fnScope{up: a.fn, outer: a.scope}, from: a.from}
 	ar := &arity{scope: in.fn, target: &loopTarget{}}
 	if name != nil {
 		ar.self = &local{sym: name, fn: in.fn}

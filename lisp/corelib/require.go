@@ -204,10 +204,10 @@ func loadedNS(t *Thread, name string, reload bool) *value.Namespace {
 // embedded loads a library that comes with the language.
 func embedded(t *Thread, name, src, file string) *value.Namespace {
 	return loading(t, name, func() {
-		saved := t.Binds
+		binds, pos := t.Binds, t.Pos
 		t.Bind([]*value.Var{t.Env.NSVar}, []Value{value.Of(t.NS())})
 		t.Env.EvalText(t, src, file)
-		t.Binds = saved
+		t.Binds, t.Pos = binds, pos
 	})
 }
 
