@@ -35,7 +35,7 @@ func seqs() []Def {
 		{Name: "take-last", Arglists: "([n coll])", Doc: "A seq of the last n elements, or nil.", F2: takeLast},
 		{Name: "dorun", Arglists: "([coll] [n coll])", Doc: "Goes along a lazy seq, or its first n elements, for its effects, and gives nil.", F1: dorun1, F2: dorun2},
 		{Name: "doall", Arglists: "([coll] [n coll])", Doc: "Computes a lazy seq, or its first n elements, and gives it.",
-			F1: func(t *Thread, c Value) Value { dorun1(t, c); return c }, F2: func(t *Thread, n, c Value) Value { dorun2(t, n, c); return c }},
+			F1: doall1, F2: doall2},
 		{Name: "run!", Arglists: "([proc coll])", Doc: "Calls proc with each element for its effects, and gives nil.", F2: runAll},
 		{Name: "chunked-seq?", Arglists: "([x])", Doc: "Tells whether x is a seq that is computed some elements at a time.", F1: chunkedSeq},
 	}
@@ -158,12 +158,12 @@ func notEmpty(t *Thread, coll Value) Value {
 }
 
 func reversed(t *Thread, coll Value) Value {
-	out := value.EmptyList
+	b := newCollector(t, value.EmptyList)
 	value.Each(t, coll, func(x Value) bool {
-		out = value.Conj(t, out, x)
+		b.add(x)
 		return true
 	})
-	return out
+	return b.done()
 }
 
 func every(t *Thread, pred, coll Value) bool {
@@ -202,6 +202,16 @@ func takeLast(t *Thread, n, coll Value) Value {
 		s = value.Next(t, s)
 	}
 	return s
+}
+
+func doall1(t *Thread, coll Value) Value {
+	t.Holding(coll, func() { dorun1(t, coll) })
+	return coll
+}
+
+func doall2(t *Thread, n, coll Value) Value {
+	t.Holding(coll, func() { dorun2(t, n, coll) })
+	return coll
 }
 
 func dorun1(t *Thread, coll Value) Value {

@@ -39,7 +39,7 @@ func PrStr(t *Thread, v Value) string { return render(t, v, NewPrinter(true)) }
 func PrintStr(t *Thread, v Value) string { return render(t, v, NewPrinter(false)) }
 
 func render(t *Thread, v Value, p *Printer) string {
-	p.Print(t, v)
+	t.Holding(v, func() { p.Print(t, v) })
 	return p.Take(t)
 }
 

@@ -110,3 +110,11 @@ func (t *Thread) Trace(max int) []Frame {
 	}
 	return append(out, Frame{nil, pos})
 }
+
+// Holding runs f while v lies on the thread's stack, where the measurement of live bytes sees it. It is for Go code that
+// keeps a lazy seq while it, or code it calls, realises it.
+func (t *Thread) Holding(v Value, f func()) {
+	t.Push(1)[0] = v
+	f()
+	t.Pop(1)
+}
