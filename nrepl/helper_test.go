@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reflection-dev/zeno/lisp"
+	"github.com/reflection-dev/zeno/lisp/value"
 	"github.com/reflection-dev/zeno/nrepl/bencode"
 	"github.com/reflection-dev/zeno/stdlib"
 )
@@ -309,3 +310,11 @@ func isGone(err error) bool {
 }
 
 const loop = "(loop [i 0] (recur (inc i)))"
+
+// stuck makes a function that returns when release is closed, and never before.
+func stuck(release <-chan struct{}) value.Value {
+	return value.Of(value.NewBuiltin("kit.stuck/wait", &value.Builtin{Name: "wait", F0: func(*value.Thread) value.Value {
+		<-release
+		return value.Nil
+	}}))
+}

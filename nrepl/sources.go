@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/reflection-dev/zeno/lisp"
+	"github.com/reflection-dev/zeno/lisp/corelib"
 )
 
 // sourceFiles says where an editor finds a source. A library that is built into the binary is copied to a file when it is
@@ -42,8 +43,11 @@ func fileURI(path string) string {
 
 // copied gives the copy of a library that is in no file, or "".
 func (f *sourceFiles) copied(ns, file string) string {
-	src, name, ok := f.env.Library(ns)
-	if !ok || name != file {
+	src, name, _ := f.env.Library(ns)
+	if name != file { // it was loaded by its other name
+		src, name, _ = f.env.Library(corelib.OtherName(ns))
+	}
+	if file == "" || name != file {
 		return ""
 	}
 	f.mu.Lock()
