@@ -12,11 +12,12 @@ import (
 // judge decides how a run that has ended went. The order matters: why zeno ended it, then what the model or the CLI said
 // went wrong, then what zeno's own endpoint did not see, and only then the exit code, which proves little.
 func (s *run) judge(ctx context.Context, b backend.Backend, out *output, exit int) Result {
+	seen := s.conf.Gateway.Activity(s.req.ID) // before ctx is looked at: its end revokes the token
 	if ctx.Err() != nil {
 		return endedBy(ctx)
 	}
 	stderr := lastLine(out.stderr.text(s.red))
-	switch seen := s.conf.Gateway.Activity(s.req.ID); {
+	switch {
 	case out.reader.Err != "":
 		return failed("%s: %s", b.Name, s.red.short(out.reader.Err, maxSummary))
 	case exit == guard.ExitInternal && strings.HasPrefix(stderr, "zeno guard: "):

@@ -79,6 +79,7 @@ func (s *run) limited(ctx context.Context) Result {
 	})
 	defer timer.Stop()
 
+	evals := s.cutEvals(ctx)
 	var res Result
 	if s.req.scripted() {
 		s.announce()
@@ -86,8 +87,27 @@ func (s *run) limited(ctx context.Context) Result {
 	} else {
 		res = s.runCLI(ctx)
 	}
-	res.Evals = s.conf.Gateway.Activity(s.req.ID).Evals
+	res.Evals = evals()
 	return res
+}
+
+// cutEvals ends the agent's evals with ctx: a CLI that does not heed its TERM keeps its connection, and would keep an eval
+// running for as long as the grace lasts. The returned function gives the number of evals.
+func (s *run) cutEvals(ctx context.Context) (evals func() int) {
+	count := func() int { return s.conf.Gateway.Activity(s.req.ID).Evals }
+	before, done := 0, make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		before = count()
+		s.conf.Gateway.Revoke(s.req.ID)
+	})
+	return func() int {
+		if stop() {
+			return count()
+		}
+		<-done
+		return before
+	}
 }
 
 // announce says that the spawn starts, and that it starts unboxed.

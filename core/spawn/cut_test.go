@@ -1,0 +1,52 @@
+package spawn
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// TestCancelEndsEvalsAtOnce: a CLI that does not heed its TERM lives on for its grace, but its token does not.
+func TestCancelEndsEvalsAtOnce(t *testing.T) {
+	h, q := fake(t, `trap '' TERM; echo '{"text":"begun"}'; while :; do sleep 0.1; done`, true)
+	q.ID, q.Grace = "stubborn", 3*time.Second
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	live := func() bool { return h.gateway.note(q.ID, func(a *Activity) { a.Evals = 7 }) }
+	cut := make(chan time.Duration, 1)
+	go func() {
+		for !h.began(q.ID) {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if !live() {
+			t.Error("the token was not there before the cancel")
+		}
+		begun := time.Now()
+		cancel()
+		for h.gateway.note(q.ID, func(*Activity) {}) && time.Since(begun) < 10*time.Second {
+			time.Sleep(5 * time.Millisecond)
+		}
+		cut <- time.Since(begun)
+	}()
+	begun := time.Now()
+	res := h.Run(ctx, q)
+	want(t, res, Cancelled, "cancelled")
+	if took := <-cut; took > time.Second {
+		t.Errorf("the token lived for %v after the cancel, want it gone at once", took)
+	}
+	if res.Evals != 7 || time.Since(begun) < q.Grace {
+		t.Errorf("got %d evals after %v, want 7, and the CLI to be killed after its grace", res.Evals, time.Since(begun))
+	}
+}
+
+// began tells whether the CLI of a spawn has said something.
+func (h *house) began(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range h.events {
+		if e.Spawn == id && e.Kind == Line {
+			return true
+		}
+	}
+	return false
+}
