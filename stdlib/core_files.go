@@ -20,6 +20,7 @@ func (h *Host) files() []value.Builtin {
 		def("load-file", "([filename])", "Reads and evaluates every form of a file, seen from the directory of chdir, and gives the value of the last.", h.loadFile),
 		def("file-seq", "([dir])", "A lazy seq of the paths of dir and of everything below it, each directory before what it holds. Symbolic links are not followed.",
 			func(t *Thread, dir string) Value { return h.walk(t, "file-seq", dir, pathOf) }),
+		def("exit", "([] [code])", "Ends the program with an exit code; 0 without one.", h.exit),
 		{Name: "close!", Host: true, F1: closeValue, Arglists: "([x])",
 			Doc: "Closes x: an open file, a pipe, a server, a database. It is what with-open ends with."},
 	}

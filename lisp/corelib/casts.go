@@ -70,6 +70,7 @@ func casts() []Def {
 			return value.NewBigInteger(value.BigOf(wholeOf(t, "biginteger", x)))
 		}),
 		def1("bigdec", "[x]", "x as a big decimal; x may be a string.", toBigDec),
+		def1("bigfloat", "[x]", "As bigdec: the dialect has decimals where Joker has floats of any precision.", toBigDec),
 		def1("char", "[x]", "The character of a code point.", toChar),
 		def1("parse-long", "[s]", "The integer that s reads, or nil.", parseLong),
 		def1("parse-double", "[s]", "The double that s reads, or nil.", parseDouble),

@@ -13,7 +13,25 @@ func literals() []Def {
 		{Name: "parse-uuid", F1: parseUUID, Arglists: "([s])", Doc: "The UUID of the string s, or nil."},
 		{Name: "random-uuid", F0: randomUUID, Host: true, Arglists: "([])", Doc: "A random UUID."},
 		{Name: "inst-ms", F1: instMillis, Arglists: "([inst])", Doc: "The milliseconds of the instant since 1970-01-01T00:00:00Z."},
+		{Name: "inst-ms*", F1: instMillis, Arglists: "([inst])", Doc: "As inst-ms."},
 	}
+}
+
+// dataReaders is default-data-readers: the functions behind the tags that the reader knows.
+func dataReaders() []Const {
+	reader := func(name, want string, parse func(string) (Value, bool)) Value {
+		return value.Of(value.NewBuiltin(coreName+"/"+name, &value.Builtin{Name: name, F1: func(t *Thread, s Value) Value {
+			v, ok := parse(stringOf(t, name, s))
+			if !ok {
+				panic(value.ArgError("%s: got %s, want %s", name, value.Brief(t, s), want))
+			}
+			return v
+		}}))
+	}
+	m := value.NewMap(unlimited(),
+		value.Sym("inst"), reader("read-inst", "an instant such as 2024-01-31T10:20:30Z", value.ParseInst),
+		value.Sym("uuid"), reader("read-uuid", "a UUID such as 00000000-0000-0000-0000-000000000001", value.ParseUUID))
+	return []Const{{Name: "default-data-readers", Value: m, Doc: "The functions of the tags that every reader knows: inst and uuid."}}
 }
 
 func parseUUID(t *Thread, s Value) Value {

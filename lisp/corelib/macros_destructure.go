@@ -19,6 +19,14 @@ func plainPairs(t *value.Thread, form value.Value, who string, xs []value.Value)
 	return b.out
 }
 
+// destructure is the function of that name: what plainPairs does, for macros of the user's.
+func destructure(t *value.Thread, bindings value.Value) value.Value {
+	if bindings.Kind() != value.KindVector || value.Count(t, bindings)%2 != 0 {
+		panic(value.ArgError("destructure: got %s, want a vector of patterns and forms", value.Brief(t, bindings)))
+	}
+	return value.NewVector(t, plainPairs(t, bindings, "destructure", value.ToSlice(t, bindings)))
+}
+
 // allPlain tells whether every name of the pairs is a plain symbol.
 func allPlain(t *value.Thread, xs []value.Value) bool {
 	t.Steps(len(xs))

@@ -51,6 +51,7 @@ var (
 	fnForCat       = coreSymbol("for-cat*")
 	fnForSkip      = coreSymbol("for-skip*")
 	fnForStop      = coreSymbol("for-stop*")
+	fnGo           = coreSymbol("go*")
 	fnFutureCall   = coreSymbol("future-call")
 	fnGet          = coreSymbol("get")
 	fnHashMap      = coreSymbol("hash-map")

@@ -49,6 +49,7 @@ func numberTests() []Def {
 		numKind("integer?", "True when x is an integer of any size.", value.Kind.IsInteger),
 		numKind("ratio?", "True when x is a ratio.", is(value.KindRatio)),
 		numKind("decimal?", "True when x is a big decimal.", is(value.KindBigDec)),
+		numKind("bigfloat?", "As decimal?.", is(value.KindBigDec)),
 		numKind("float?", "True when x is a double.", is(value.KindFloat)),
 		numKind("double?", "True when x is a double.", is(value.KindFloat)),
 		numKind("rational?", "True when x is an exact number: an integer, a ratio or a big decimal.", isRational),

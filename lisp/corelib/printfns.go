@@ -18,6 +18,7 @@ func printFns() []Def {
 		}}
 	}
 	return []Def{
+		{Name: "pprint", F1: pprint, Arglists: "([x])", Doc: "Prints x, over several lines where one of 72 columns is too short. clojure.pprint/pprint is the same and takes a writer too."},
 		errors("pr-err", "As pr, to *err*.", true, ""),
 		errors("prn-err", "As prn, to *err*.", true, "\n"),
 		errors("print-err", "As print, to *err*.", false, ""),

@@ -5,7 +5,11 @@
 // calls it may be hostile. Start at table.go, which lists the themes.
 package corelib
 
-import "github.com/reflection-dev/zeno/lisp/value"
+import (
+	"slices"
+
+	"github.com/reflection-dev/zeno/lisp/value"
+)
 
 // Def is one function of a table.
 type Def = value.Builtin
@@ -41,6 +45,7 @@ func Core() []Def {
 		arrays(),
 		state(),
 		futures(),
+		channels(),
 		vars(),
 		namespaces(),
 		errorFns(),
@@ -76,7 +81,7 @@ func Namespaces() map[string][]Def {
 // Constants gives the data of the namespaces by name.
 func Constants() map[string][]Const {
 	return map[string][]Const{
-		coreName:       append(classConstants(), charConstants()...),
+		coreName:       slices.Concat(classConstants(), charConstants(), dataReaders()),
 		"joker.math":   jokerMathConstants(),
 		"clojure.math": clojureMathConstants(),
 	}
