@@ -57,7 +57,8 @@ const ahead = 4
 
 func pmap(t *Thread, args []Value) Value {
 	colls := append([]Value(nil), args[1:]...)
-	return value.NewLazyGo(func(t *Thread) Value { return pmapStep(t, args[0], colls, nil) }, args...)
+	f := args[0]
+	return value.NewLazyGo(func(t *Thread) Value { return pmapStep(t, f, colls, nil) }, append(copied(t, colls), f)...)
 }
 
 // pmapStep starts the calls that are due and gives the first result, with the rest lazy.

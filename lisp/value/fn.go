@@ -166,6 +166,7 @@ func (b *Builtin) callN(t *Thread, c *Code, args ...Value) Value {
 	f := t.Push(n)
 	copy(f, args)
 	v := b.N(t, f)
+	clear(f)
 	t.Pop(n)
 	return v
 }
