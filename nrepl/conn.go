@@ -15,7 +15,7 @@ import (
 
 // linger is how long a connection stays open for its evaluations once the client has sent its last: a script may send one
 // request, close its side and read the answer.
-const linger = time.Second
+const linger = 250 * time.Millisecond
 
 // conn is one connection.
 type conn struct {
