@@ -96,3 +96,15 @@ func TestAGrantThatHangsFailsClosed(t *testing.T) {
 		t.Errorf("got %s after %v, want an end long before the spawn's", got, took)
 	}
 }
+
+// What a person must approve is not done while there is nobody to ask.
+func TestApprovalFailsClosed(t *testing.T) {
+	c, _ := start(t, reader)
+	eval(t, c, `(do (def done (atom 0)) (defn grant [] {:vocab {"pay!" {:fn (fn [] (swap! done inc)) :approve true}}}))`)
+	if got := eval(t, c, `(say "(pay!)")`); !strings.Contains(got, "a person must approve") {
+		t.Errorf("got %s, want a refusal", got)
+	}
+	if got := eval(t, c, `@done`); got != "0" || strings.Join(refusals(t, c), " ") != "approval" {
+		t.Errorf("got %s calls and refusals %v, want none made and one recorded", got, refusals(t, c))
+	}
+}

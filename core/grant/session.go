@@ -18,7 +18,7 @@ type Invoke func(ctx context.Context, f value.Value, args []value.Value) (value.
 // Called tells of a capability call that has ended, or that was refused.
 type Called struct {
 	Name    string
-	Refused string        // why it was not made: Revoked or MaxCalls; "" where it was
+	Refused string        // why it was not made: Revoked, MaxCalls or Approval; "" where it was
 	Args    []value.Value // plain data; nil when the audit policy keeps none
 	Err     error
 	Elapsed time.Duration
@@ -28,6 +28,7 @@ type Called struct {
 const (
 	Revoked  = "revoked"   // it was granted once, and is not any more
 	MaxCalls = "max-calls" // the spawn has made as many as it may
+	Approval = "approval"  // a person must approve it, and there is no way yet to ask one
 )
 
 // Session is the isolate of one spawn and what it is granted. Its evaluations run one at a time.
@@ -99,6 +100,9 @@ func (s *Session) function(name string) value.Value {
 }
 
 func (s *Session) call(t *value.Thread, c *Capability, args []value.Value) value.Value {
+	if c.Approve {
+		s.refuse(t, c.Name, Approval, value.StateError("%s: a person must approve each call, and this zeno cannot ask one yet; go on without it, and say so", c.Name))
+	}
 	if err := s.count(c); err != nil {
 		s.refuse(t, c.Name, MaxCalls, err)
 	}
