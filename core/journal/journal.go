@@ -1,12 +1,20 @@
 // Package journal is the record of what happened: every evaluation, capability call, spawn and process run is an Event,
 // appended in order through one interface.
 //
-// Start with Event and Store; Memory is the store of an instance that keeps no record across restarts.
+// There are two stores. SQLite keeps events in a file that survives kill -9 at any moment; Memory is for an instance
+// without a home, or one whose file cannot be had. Both can be watched, and both keep marks: what became of work that is
+// to be done once (once.go).
+//
+// The invariant: an event that was accepted is in the record, in the place it was given, and stays as it was. In the file
+// every event carries the hash of the one before it, so that a change anywhere is found by Verify. What an event is about
+// (its payload) is hashed too, but lies in a table of its own: it may expire or be redacted, and the chain still holds.
+//
+// Start with Event and Store, then hash.go for what is hashed, sqlite.go for the file and writer.go for the one goroutine
+// that writes it. DESIGN.md says why it is as it is; docs/guide/journal.md has the formats.
 package journal
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
@@ -16,11 +24,18 @@ const (
 	SpawnEnded    = "spawn/ended"
 	SpawnProgress = "spawn/progress" // a line of the agent's stream
 	Eval          = "eval"           // an evaluation by an agent, when it has ended
+	Intent        = "call/intent"    // a capability call that has an effect, before the effect
 	Call          = "call"           // a capability call, when it has ended
 	Refused       = "refused"        // something an agent asked for and was not granted
+	OnceStarted   = "once/started"   // work to be done once, before it begins
+	OnceEnded     = "once/ended"     // its end: done or failed
+	OnceForgotten = "once/forgotten" // its mark was taken away by hand
+	Dropped       = "journal/dropped"
+	Expired       = "journal/expired"
+	Redacted      = "journal/redacted"
 )
 
-// Event is one thing that happened. It holds no secret: whoever appends it redacts.
+// Event is one thing that happened. It holds no secret: see Redacting.
 type Event struct {
 	Seq     uint64         `json:"seq"` // from 1, given by the store
 	At      time.Time      `json:"at"`  // given by the store when zero
@@ -30,91 +45,39 @@ type Event struct {
 	Outcome string         `json:"outcome,omitempty"` // "ok", or the kind of the error
 	Elapsed time.Duration  `json:"elapsed,omitempty"` // nanoseconds
 	Data    map[string]any `json:"data,omitempty"`    // plain data; what it holds depends on Kind
+
+	// Durable asks that Append return only once the event would survive a crash of the machine. Others may be lost by a
+	// crash within the 50 ms that a batch waits.
+	Durable bool `json:"-"`
 }
 
 // Store keeps events. It is safe for concurrent use. An event is accepted once Append returns without error.
 type Store interface {
+	// Append records e. The event it returns has its Seq if e is Durable; others may be given theirs later, and a Since
+	// that follows has them.
 	Append(ctx context.Context, e Event) (Event, error)
 	// Since gives at most max events with a greater Seq than after, oldest first.
 	Since(ctx context.Context, after uint64, max int) ([]Event, error)
 }
 
-// Memory keeps the newest events in memory. The zero Memory keeps 10,000.
-type Memory struct {
-	Keep int              // events kept; 0: 10,000
-	Now  func() time.Time // nil: time.Now
-
-	mu     sync.Mutex
-	seq    uint64
-	events []Event // a ring once full
-	start  int
-	subs   map[int]func(Event)
-	nextID int
+// Watcher is a Store that tells of events as they are recorded.
+type Watcher interface {
+	// Watch calls f with every event from now on, one at a time and in order, until stop is called; by then f has seen
+	// all that were accepted before. f must be quick and must not append.
+	Watch(f func(Event)) (stop func())
 }
 
-// DefaultKeep is how many events a zero Memory keeps.
-const DefaultKeep = 10_000
-
-// Append implements Store. Watchers run before it returns, in the order of events.
-func (m *Memory) Append(_ context.Context, e Event) (Event, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.seq++
-	e.Seq = m.seq
-	if e.At.IsZero() {
-		e.At = m.now()
-	}
-	keep := m.Keep
-	if keep <= 0 {
-		keep = DefaultKeep
-	}
-	if len(m.events) < keep {
-		m.events = append(m.events, e)
-	} else {
-		m.events[m.start] = e
-		m.start = (m.start + 1) % keep
-	}
-	for _, f := range m.subs {
-		f(e)
-	}
-	return e, nil
-}
-
-func (m *Memory) now() time.Time {
-	if m.Now != nil {
-		return m.Now()
-	}
-	return time.Now()
-}
-
-// Since implements Store.
-func (m *Memory) Since(_ context.Context, after uint64, max int) ([]Event, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var out []Event
-	for i := range m.events {
-		e := m.events[(m.start+i)%len(m.events)]
-		if e.Seq > after && len(out) < max {
-			out = append(out, e)
+// As finds a T behind s, which may be wrapped as Redacting wraps.
+func As[T any](s Store) (T, bool) {
+	for {
+		if t, ok := s.(T); ok {
+			return t, true
 		}
-	}
-	return out, nil
-}
-
-// Watch calls f with every event from now on, one at a time and in order, until stop is called. f must be quick and must
-// not append.
-func (m *Memory) Watch(f func(Event)) (stop func()) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.subs == nil {
-		m.subs = map[int]func(Event){}
-	}
-	id := m.nextID
-	m.nextID++
-	m.subs[id] = f
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.subs, id)
+		w, ok := s.(interface{ Unwrap() Store })
+		if !ok {
+			var zero T
+			return zero, false
+		}
+		s = w.Unwrap()
 	}
 }
