@@ -39,6 +39,7 @@ func (c *Core) namespaces() map[string][]value.Builtin {
 		bind.Func("events", "([] [{:keys [since max]}])", "Gives recorded events, oldest first: those after the number :since, at most :max (default 1000).", c.events),
 		bind.Func("watch!", "([f])", "Calls f with every event from now on, in order, on a thread of its own. Gives a function that stops it and waits until f has seen all events so far.", c.watch),
 	}
+	ns["zeno.loop"] = c.loopFunctions()
 	return ns
 }
 

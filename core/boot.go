@@ -8,9 +8,23 @@ import (
 	"github.com/reflection-dev/zeno/lisp"
 )
 
-// Boot loads the home's init.joke. Whatever goes wrong is reported to Config.Err and returned, and the instance is up all
-// the same: a program that does not load is mended at the REPL.
+// Boot loads the home's init.joke and starts its processes. Whatever goes wrong is reported to Config.Err and returned, and
+// the instance is up all the same: a program that does not load is mended at the REPL.
 func (c *Core) Boot(ctx context.Context) error {
+	c.booting.Store(true)
+	err := c.load(ctx)
+	c.booting.Store(false)
+	if c.conf.Idle {
+		return err
+	}
+	if e := c.loop.Start(); e != nil {
+		err = errors.Join(err, fmt.Errorf("boot: %w", e))
+	}
+	return err
+}
+
+// load takes in deps.edn and evaluates init.joke, where they are.
+func (c *Core) load(ctx context.Context) error {
 	h := c.conf.Home
 	if h == nil {
 		return nil
@@ -19,20 +33,25 @@ func (c *Core) Boot(ctx context.Context) error {
 		c.warn(fmt.Sprintf("home: %s does not exist; starting empty (`zeno init %s` makes one)", h.Dir, h.Dir))
 		return nil
 	}
+	deps := c.readDeps(ctx)
+	if deps != nil {
+		c.report("deps.edn was not taken in", deps)
+		deps = fmt.Errorf("boot: %w", deps)
+	}
 	src, file, ok, err := h.Init()
 	switch {
 	case err != nil:
 	case !ok:
 		c.warn(fmt.Sprintf("home: %s has no init.joke; starting empty", h.Dir))
-		return nil
+		return deps
 	default:
 		_, err = c.env.Eval(ctx, src, file)
 	}
 	if err != nil {
 		c.report("init.joke did not load", err)
-		return fmt.Errorf("boot: %w", err)
+		return errors.Join(deps, fmt.Errorf("boot: %w", err))
 	}
-	return nil
+	return deps
 }
 
 // report tells a person of an error, with the place and the stack that lead to it.

@@ -24,6 +24,7 @@ import (
 
 	"github.com/reflection-dev/zeno/core/home"
 	"github.com/reflection-dev/zeno/core/journal"
+	"github.com/reflection-dev/zeno/core/loop"
 	"github.com/reflection-dev/zeno/core/spawn"
 	"github.com/reflection-dev/zeno/core/spawn/backend"
 	"github.com/reflection-dev/zeno/gateway"
@@ -47,6 +48,8 @@ type Config struct {
 	Backends map[string]backend.Backend // nil: backend.Table()
 	Exit     func(code int)             // what (joker.os/exit) does; nil refuses
 	Version  string                     // for MCP clients; "" is "dev"
+	Clock    loop.Clock                 // of the home's processes; nil: loop.Real{}
+	Idle     bool                       // Boot leaves the home's processes unstarted: for a command that only borrows the home
 }
 
 // Core is one running instance. Its methods are safe for concurrent use.
@@ -56,7 +59,9 @@ type Core struct {
 	env     *lisp.Env
 	journal journal.Store
 	gateway atomic.Pointer[gateway.Server] // another one after each stop!
-	runner  func() (*spawn.Runner, error)  // made by the first spawn, with the state directory
+	loop    *loop.Loop
+	booting atomic.Bool                   // init.joke is loading
+	runner  func() (*spawn.Runner, error) // made by the first spawn, with the state directory
 	made    atomic.Pointer[spawn.Runner]
 	temp    string // the state directory to remove
 	ctx     context.Context
@@ -83,6 +88,7 @@ func New(conf Config) (*Core, error) {
 	c.watchCtx, c.endWatching = context.WithCancel(context.Background())
 	c.journal = c.conf.Journal
 	c.runner = sync.OnceValues(c.newRunner)
+	c.loop = c.newLoop()
 	c.rt = lisp.New()
 	c.env = c.rt.NewEnv(lisp.EnvConfig{Out: c.conf.Out, Err: c.conf.Err, In: c.conf.In, Source: c.source,
 		Namespaces: c.namespaces(), Context: c.ctx})
@@ -164,6 +170,9 @@ func (c *Core) Close(ctx context.Context) error {
 	c.cancel(spawn.ErrInterrupted)
 	c.mu.Unlock()
 	var errs []error
+	if err := c.loop.Stop(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("core: %w", err))
+	}
 	if !within(ctx, c.spawns.Wait) {
 		errs = append(errs, fmt.Errorf("core: spawns still run: %w", ctx.Err()))
 	}

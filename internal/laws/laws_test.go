@@ -109,6 +109,7 @@ var may = map[string][]string{
 var layers = [][]string{
 	{"lisp/limit", "lisp/value", "lisp/read", "lisp/compile", "lisp/corelib", "lisp"},
 	{"core/home", "core/journal", "core/grant", "core"},
+	{"core/loop", "core"},
 	{"core/spawn/guard", "core/spawn/backend", "core/spawn", "core"},
 }
 
