@@ -39,6 +39,7 @@ type engine struct {
 	libs []string   // where namespaces are looked for besides the home
 	out  io.Writer  // nil: stdout
 	err  io.Writer  // nil: stderr
+	idle bool       // the home's processes are not started
 }
 
 // start makes a core. The caller closes it with a.close.
@@ -54,7 +55,7 @@ func (a *app) start(e engine) (*core.Core, error) {
 		fmt.Fprintf(e.err, "zeno: %v; agent CLIs cannot be spawned\n", err)
 	}
 	return core.New(core.Config{Home: e.home, Out: e.out, Err: e.err, In: a.stdin, Args: e.args, Libs: e.libs,
-		Guard: self, Version: version(), Exit: a.exit})
+		Guard: self, Version: version(), Exit: a.exit, Idle: e.idle})
 }
 
 // exit is (joker.os/exit n): it ends the calling goroutine, and everything else by the cancelled context.
@@ -82,11 +83,13 @@ func (a *app) withHome(e engine, f func(context.Context, *core.Core) error) erro
 	return a.withLoaded(e, f)
 }
 
-// withLoaded is withHome for an engine whose home, if it has one, is known.
+// withLoaded is withHome for an engine whose home, if it has one, is known. It serves commands that do one thing and end:
+// the home's processes are left to the instance that serves the home.
 func (a *app) withLoaded(e engine, f func(context.Context, *core.Core) error) error {
 	if e.home != nil && !e.home.Exists() {
 		return usage(fmt.Errorf("home: %s does not exist; `zeno init %s` makes one, --home names another", e.home.Dir, e.home.Dir))
 	}
+	e.idle = true
 	c, err := a.start(e)
 	if err != nil {
 		return err
