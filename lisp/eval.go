@@ -3,6 +3,7 @@ package lisp
 import (
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/reflection-dev/zeno/lisp/compile"
 	"github.com/reflection-dev/zeno/lisp/corelib"
@@ -24,8 +25,10 @@ func readOptions(t *value.Thread, rt *Runtime, file string, line, column int) re
 // evalSource reads and evaluates every form of src, in order, and gives the value of the last.
 func evalSource(t *value.Thread, rt *Runtime, src, file string, line, column int) value.Value {
 	r := read.New(t, src, readOptions(t, rt, file, line, column))
-	v := value.Nil
+	v, outer := value.Nil, t.Form
+	defer func() { t.Form = outer }()
 	for {
+		from := r.Offset()
 		form, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return v
@@ -33,9 +36,27 @@ func evalSource(t *value.Thread, rt *Runtime, src, file string, line, column int
 		if err != nil {
 			panic(readException(err))
 		}
+		noteForm(t, src, from, r.Offset())
 		v = compile.Eval(t, form)
 		r.InNS(t.NS().Name)
 	}
+}
+
+// noteForm keeps the text of the form to be evaluated, for what it defines. An isolate's texts are not kept: they would
+// count against nothing.
+func noteForm(t *value.Thread, src string, from, to int) {
+	if t.Env.Isolate {
+		return
+	}
+	text := src[from:to]
+	for {
+		text = strings.TrimLeft(text, " \t\r\n,")
+		if !strings.HasPrefix(text, ";") && !strings.HasPrefix(text, "#!") {
+			break
+		}
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	t.Form = text
 }
 
 func readException(err error) *value.Exception {

@@ -163,13 +163,14 @@ func (s *Session) forms(t *value.Thread, in Input) (Value, error) {
 	r := read.New(t, in.Src, readOptions(t, s.env.rt, in.File, in.Line, in.Column))
 	last := value.Nil
 	for {
-		more := true
+		more, from := true, r.Offset()
 		form, err := boundary(t, texts, func() Value {
 			form, err := r.Read()
 			if err != nil && err != io.EOF {
 				panic(readException(err))
 			}
 			more = err == nil
+			noteForm(t, in.Src, from, r.Offset())
 			return form
 		})
 		if err != nil {
@@ -253,4 +254,14 @@ func (s *Session) Incomplete(src string) bool {
 		}
 	})
 	return incomplete
+}
+
+// Explore makes what one looks things up with (doc, source, apropos, dir, find-doc and pst) known in the namespace user,
+// where the session's talk is with a person.
+func (s *Session) Explore() error {
+	_, err := s.env.Do(context.Background(), func(t *value.Thread) Value {
+		t.Bind([]*value.Var{s.env.env.NSVar}, []Value{value.Of(s.env.user)})
+		return evalSource(t, s.env.rt, "(require '[clojure.repl :refer [doc source apropos dir find-doc pst]])", "session", 1, 1)
+	})
+	return err
 }

@@ -11,7 +11,7 @@ import (
 
 const replHelp = `Type Lisp; what you define stays, and replaces what agents see from their next call on.
   *1 *2 *3 *e        the last values, the last error
-  (doc map)          documentation, also :doc map
+  (doc map)          documentation, also :doc map; (source f) (dir ns) (apropos "map") (find-doc "lazy")
   :ns  :ns NAME      the namespaces; go to one (made if it is not there)
   :help  :quit       this; leave (also ctrl-D)
   tab completes, up and down walk the history, ctrl-C interrupts what runs

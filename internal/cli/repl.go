@@ -49,6 +49,9 @@ func (a *app) repl() error {
 	}
 	defer a.close(c)
 	r.core, r.session = c, lisp.NewSession(c.Env())
+	if err := r.session.Explore(); err != nil {
+		return err
+	}
 	if r.lines, err = r.open(); err != nil {
 		return err
 	}

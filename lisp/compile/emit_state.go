@@ -29,6 +29,9 @@ func emitDef(n *defNode) exec {
 		if n.init != nil || meta != nil {
 			v.SetMeta(m)
 			v.SetPos(n.pos)
+			if n.text != "" {
+				v.SetSource(n.text)
+			}
 		}
 		return value.Of(v)
 	}

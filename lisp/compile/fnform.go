@@ -186,7 +186,7 @@ func (a *analyser) def(form value.Value, args []value.Value, _ ctx) node {
 		}
 		meta = value.Assoc(a.t, orEmpty(meta), value.Kw("doc"), args[1])
 	}
-	n := &defNode{v: a.intern(form, sym), pos: a.pos(form)}
+	n := &defNode{v: a.intern(form, sym), pos: a.pos(form), text: a.t.Form}
 	if !meta.IsNil() {
 		n.meta = a.analyse(quoteTag(a.t, meta), ctxExpr)
 		n.dynamic, n.macro, n.private = flag(a.t, meta, "dynamic"), flag(a.t, meta, "macro"), flag(a.t, meta, "private")

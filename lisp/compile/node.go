@@ -84,6 +84,7 @@ type (
 		macro   bool
 		private bool
 		pos     *value.Pos
+		text    string // of the top-level form it stands in; "" not kept
 	}
 
 	assignNode struct {

@@ -24,6 +24,7 @@ func namespaces() []Def {
 		{Name: "alias", F2: aliasNS, Arglists: "([alias namespace-sym])", Doc: "Makes alias/x mean x of the namespace."},
 		{Name: "ns-unalias", F2: nsUnalias, Arglists: "([ns sym])", Doc: "Removes an alias from the namespace."},
 		{Name: "ns-unmap", F2: nsUnmap, Arglists: "([ns sym])", Doc: "Makes a name mean nothing in the namespace."},
+		{Name: "var-source*", F1: varSource, Arglists: "([v])", Doc: "What source shows: the text that defined the var, or nil."},
 		{Name: "loaded-libs", F0: loadedLibs, Arglists: "([])", Doc: "The sorted set of the names of the namespaces that require finds loaded."},
 	}
 	for i := range hosts {
@@ -192,6 +193,15 @@ func nsUnalias(t *Thread, ns, alias Value) Value {
 func nsUnmap(t *Thread, ns, name Value) Value {
 	nsOf(t, "ns-unmap", ns).Unmap(symbolOf(t, "ns-unmap", name).Name)
 	return value.Nil
+}
+
+func varSource(t *Thread, v Value) Value {
+	s := varOf(t, "source", v).Source()
+	if s == "" {
+		return value.Nil
+	}
+	t.Charge(len(s))
+	return value.Str(s)
 }
 
 func loadedLibs(t *Thread) Value {

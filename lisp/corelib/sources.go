@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-//go:embed lib/*.joke
+//go:embed lib/*.joke lib/tools/*.joke
 var libFiles embed.FS
 
 // Source gives the text of a library that is written in Lisp and loaded when first required, by either of its names. They

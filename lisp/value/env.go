@@ -20,6 +20,7 @@ type Var struct {
 	Sealed   bool        // part of a shared core: never redefined
 	bare     atomic.Bool // reset-meta! or alter-meta! has replaced the metadata whole
 	pos      atomic.Pointer[Pos]
+	source   atomic.Pointer[string] // nil: not known
 
 	guard guard // watches and validator
 }
@@ -86,6 +87,17 @@ func (v *Var) Pos() *Pos { return v.pos.Load() }
 
 // SetPos notes where the var was defined.
 func (v *Var) SetPos(p *Pos) { v.pos.Store(p) }
+
+// Source is the text that defined the var; "" where it is not known.
+func (v *Var) Source() string {
+	if p := v.source.Load(); p != nil {
+		return *p
+	}
+	return ""
+}
+
+// SetSource notes the text that defined the var.
+func (v *Var) SetSource(text string) { v.source.Store(&text) }
 
 // Box is the cell of one dynamic binding; threads that share the binding share the cell.
 type Box struct{ p atomic.Pointer[Value] }

@@ -93,6 +93,7 @@ type Thread struct {
 
 	calls []Frame // the shadow stack, for error reports
 	Pos   *Pos    // position of the call being made
+	Form  string  // text of the top-level form being evaluated, for (source x); "" where nobody wants it
 
 	quit <-chan struct{} // closed when this thread alone is to stop; nil: never
 	tx   *transaction    // the dosync the thread is in, or nil
