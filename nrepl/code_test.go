@@ -90,7 +90,9 @@ func FuzzFormatCode(f *testing.F) {
 	for _, s := range []string{"(a\nb)", "(a ; c\n)", "#(x %)", "#?@(:a [1])", "^{:a 1}\nb", "\"x", "'\n;c\n a", "\\( \\;", "#!x\n(", ", a,,b", "(,)", "#\n", "`\n"} {
 		f.Add(s)
 	}
-	bare := func(s string) string { return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\r\n\f,", r) }), "") }
+	bare := func(s string) string {
+		return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\r\n\f,", r) }), "")
+	}
 	f.Fuzz(func(t *testing.T, src string) {
 		got, err := formatCode(src)
 		if err != nil {

@@ -2,7 +2,6 @@ package nrepl
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"os"
@@ -302,11 +301,6 @@ func writeFile(t *testing.T, path, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// isGone tells whether an error is that of a connection which the other side has closed.
-func isGone(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || err != nil && strings.Contains(err.Error(), "reset")
 }
 
 const loop = "(loop [i 0] (recur (inc i)))"
