@@ -31,7 +31,7 @@ func TestWhatIsAppendedIsRead(t *testing.T) {
 		Marker
 	}) {
 		at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.FixedZone("x", 3600))
-		in := Event{At: at, Kind: Eval, Role: "clerk", Spawn: "s-1", Outcome: "ok", Elapsed: 1500 * time.Microsecond,
+		in := Event{At: at, Kind: Eval, Role: "r", Spawn: "s-1", Outcome: "ok", Elapsed: 1500 * time.Microsecond,
 			Data: map[string]any{"n": int64(42), "f": 1.5, "s": "x\x00y", "list": []any{"a", nil, true}, "map": map[string]any{"k": int64(1)}}}
 		if _, err := s.Append(bg, in); err != nil {
 			t.Fatal(err)

@@ -97,8 +97,9 @@ func walk(t *testing.T, dir string, f func(path, text string)) {
 var may = map[string][]string{
 	"lisp":          {"lisp"},
 	"gateway":       {"lisp", "gateway"},
+	"nrepl":         {"lisp", "nrepl"},
 	"stdlib":        {"lisp", "stdlib"},
-	"core":          {"lisp", "gateway", "stdlib", "core"},
+	"core":          {"lisp", "nrepl", "gateway", "stdlib", "core"},
 	"internal":      {"lisp", "gateway", "stdlib", "core", "internal", "examples", "home-template"},
 	"main.go":       {"core", "internal"},
 	"examples":      {},
