@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/reflection-dev/zeno/core/journal"
 	"github.com/reflection-dev/zeno/core/spawn/backend"
 	"github.com/reflection-dev/zeno/gateway"
 	"github.com/reflection-dev/zeno/lisp/bind"
@@ -35,10 +34,7 @@ func (c *Core) namespaces() map[string][]value.Builtin {
 	ns["zeno.home"] = []value.Builtin{
 		bind.Func("dir", "([])", "Gives the directory of the home, or nil.", c.homeDir),
 	}
-	ns["zeno.journal"] = []value.Builtin{
-		bind.Func("events", "([] [{:keys [since max]}])", "Gives recorded events, oldest first: those after the number :since, at most :max (default 1000).", c.events),
-		bind.Func("watch!", "([f])", "Calls f with every event from now on, in order, on a thread of its own. Gives a function that stops it and waits until f has seen all events so far.", c.watch),
-	}
+	ns["zeno.journal"] = c.journalFunctions()
 	ns["zeno.loop"] = c.loopFunctions()
 	return ns
 }
@@ -141,34 +137,4 @@ func (c *Core) homeDir() any {
 		return nil
 	}
 	return c.conf.Home.Dir
-}
-
-type eventsForm struct {
-	Since int64 `lisp:"since"`
-	Max   int   `lisp:"max"`
-}
-
-func (c *Core) events(ctx context.Context, t *value.Thread, f *eventsForm) (value.Value, error) {
-	if f == nil {
-		f = &eventsForm{}
-	}
-	if f.Max <= 0 {
-		f.Max = 1000
-	}
-	es, err := c.journal.Since(ctx, uint64(max(f.Since, 0)), f.Max)
-	if err != nil {
-		return value.Nil, err
-	}
-	out := make([]value.Value, len(es))
-	for i, e := range es {
-		out[i] = eventMap(t, e)
-	}
-	return value.NewVector(t, out), nil
-}
-
-// eventMap is an event as the program sees it: {:seq … :at … :kind :eval …} with its data beside.
-func eventMap(t *value.Thread, e journal.Event) value.Value {
-	m := bind.Encode(t, map[string]any{"seq": e.Seq, "at": e.At, "kind": bind.Keyword(e.Kind), "role": bind.Keyword(e.Role),
-		"spawn": e.Spawn, "outcome": bind.Keyword(e.Outcome), "ms": float64(e.Elapsed.Microseconds()) / 1000})
-	return value.Assoc(t, m, value.Kw("data"), bind.Encode(t, e.Data))
 }

@@ -8,11 +8,15 @@ import (
 	"github.com/reflection-dev/zeno/lisp"
 )
 
-// Boot loads the home's init.joke and starts its processes. Whatever goes wrong is reported to Config.Err and returned, and
+// Boot opens the door for editors, loads the home's init.joke and starts its processes. Whatever goes wrong is reported to Config.Err and returned, and
 // the instance is up all the same: a program that does not load is mended at the REPL.
 func (c *Core) Boot(ctx context.Context) error {
+	err := c.startEditors(ctx)
+	if err != nil {
+		c.report("no editor can connect", err)
+	}
 	c.booting.Store(true)
-	err := c.load(ctx)
+	err = errors.Join(err, c.load(ctx))
 	c.booting.Store(false)
 	if c.conf.Idle {
 		return err

@@ -30,6 +30,7 @@ import (
 	"github.com/reflection-dev/zeno/gateway"
 	"github.com/reflection-dev/zeno/lisp"
 	"github.com/reflection-dev/zeno/lisp/value"
+	"github.com/reflection-dev/zeno/nrepl"
 	"github.com/reflection-dev/zeno/stdlib"
 )
 
@@ -42,12 +43,13 @@ type Config struct {
 	Args     []string                   // *command-line-args*
 	Libs     []string                   // directories where namespaces are looked for, after the home's
 	Log      *slog.Logger               // nil discards
-	Journal  journal.Store              // nil: a journal.Memory
+	Journal  journal.Store              // nil: state/journal.db of the home, else a journal.Memory
 	Guard    []string                   // how to start a guard process: guard.Self(); nil: no CLI can be spawned
 	Path     string                     // PATH of the agent CLIs; "" is that of this process
 	Backends map[string]backend.Backend // nil: backend.Table()
 	Exit     func(code int)             // what (joker.os/exit) does; nil refuses
 	Version  string                     // for MCP clients; "" is "dev"
+	Editors  *Editors                   // how editors reach the instance (nREPL); nil: not at all
 	Clock    loop.Clock                 // of the home's processes; nil: loop.Real{}
 	Idle     bool                       // Boot leaves the home's processes unstarted: for a command that only borrows the home
 }
@@ -57,9 +59,13 @@ type Core struct {
 	conf    Config
 	rt      *lisp.Runtime
 	env     *lisp.Env
-	journal journal.Store
+	journal journal.Store // takes secrets out
+	home    *homeJournal  // behind journal, where that is the home's
+	once    *journal.Once // nil where the journal keeps no marks
+	secrets journal.Secrets
 	gateway atomic.Pointer[gateway.Server] // another one after each stop!
 	loop    *loop.Loop
+	editors atomic.Pointer[nrepl.Server]
 	booting atomic.Bool                   // init.joke is loading
 	runner  func() (*spawn.Runner, error) // made by the first spawn, with the state directory
 	made    atomic.Pointer[spawn.Runner]
@@ -77,16 +83,17 @@ type Core struct {
 	roles    map[string]value.Value // role -> function that returns its grant
 	sessions map[string]*session    // by spawn
 	watches  map[*watch]bool
+	tokens   map[string]func() // by spawn: its token is no secret any more
 	spawns   sync.WaitGroup
 }
 
 // New makes an instance. Nothing of the home has run yet: see Boot. Nothing is written before the first spawn.
 func New(conf Config) (*Core, error) {
 	c := &Core{conf: conf.complete(), roles: map[string]value.Value{}, sessions: map[string]*session{},
-		watches: map[*watch]bool{}}
+		watches: map[*watch]bool{}, tokens: map[string]func(){}}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.watchCtx, c.endWatching = context.WithCancel(context.Background())
-	c.journal = c.conf.Journal
+	c.openJournal()
 	c.runner = sync.OnceValues(c.newRunner)
 	c.loop = c.newLoop()
 	c.rt = lisp.New()
@@ -125,9 +132,6 @@ func (conf Config) complete() Config {
 	}
 	if conf.Log == nil {
 		conf.Log = slog.New(slog.DiscardHandler)
-	}
-	if conf.Journal == nil {
-		conf.Journal = &journal.Memory{}
 	}
 	if conf.Version == "" {
 		conf.Version = "dev"
@@ -170,6 +174,9 @@ func (c *Core) Close(ctx context.Context) error {
 	c.cancel(spawn.ErrInterrupted)
 	c.mu.Unlock()
 	var errs []error
+	if err := c.stopEditors(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("core: %w", err))
+	}
 	if err := c.loop.Stop(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("core: %w", err))
 	}
@@ -187,6 +194,9 @@ func (c *Core) Close(ctx context.Context) error {
 	}
 	if !within(ctx, c.env.Close) {
 		errs = append(errs, fmt.Errorf("core: futures of the program still run: %w", ctx.Err()))
+	}
+	if err := c.closeJournal(); err != nil {
+		errs = append(errs, fmt.Errorf("core: %w", err))
 	}
 	if c.temp != "" {
 		errs = append(errs, os.RemoveAll(c.temp))
@@ -223,14 +233,6 @@ func (c *Core) setArgs() {
 }
 
 func (c *Core) warn(line string) { fmt.Fprintln(c.conf.Err, "zeno: "+line) }
-
-// record appends an event. A journal that fails must not pass in silence.
-func (c *Core) record(e journal.Event) {
-	if _, err := c.journal.Append(context.WithoutCancel(c.ctx), e); err != nil {
-		c.conf.Log.Error("journal: failed to append", "kind", e.Kind, "spawn", e.Spawn, "error", err)
-		c.warn(fmt.Sprintf("journal: failed to record %s: %v", e.Kind, err))
-	}
-}
 
 // source finds a library: the home's own first, then those of Config.Libs, then those shipped with the binary.
 func (c *Core) source(lib string) (src, file string, ok bool, err error) {

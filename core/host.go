@@ -86,7 +86,7 @@ func (c *Core) session(caller gateway.Caller) *session {
 }
 
 func (c *Core) newSession(caller gateway.Caller) *session {
-	return &session{Session: grant.NewSession(c.rt, c.invoke, func(call grant.Called) { c.recordCall(caller, call) })}
+	return &session{Session: grant.NewSession(c.rt, c.invoke, recorder{c, caller})}
 }
 
 // invoke runs a capability's function with full power.
@@ -162,36 +162,15 @@ func (c *Core) recordEval(caller gateway.Caller, code string, res lisp.Result) {
 	} else {
 		e.Data["value"] = clip(res.Value)
 	}
-	c.record(e)
+	_, _ = c.record(e) // a failure is reported; what was evaluated had its effects recorded
 	if res.Err != nil && res.Err.Kind == "unresolved" {
-		c.record(journal.Event{Kind: journal.Refused, Role: caller.Role, Spawn: caller.Spawn, Outcome: "unresolved",
+		_, _ = c.record(journal.Event{Kind: journal.Refused, Role: caller.Role, Spawn: caller.Spawn, Outcome: "unresolved",
 			Data: map[string]any{"what": clip(res.Err.Message)}})
 	}
 	var crash *lisp.Crash
 	if res.Err != nil && errors.As(res.Err, &crash) {
 		c.conf.Log.Error("defect in the language", "spawn", caller.Spawn, "reason", crash.Reason, "stack", string(crash.Stack))
 	}
-}
-
-func (c *Core) recordCall(caller gateway.Caller, call grant.Called) {
-	e := journal.Event{Kind: journal.Call, Role: caller.Role, Spawn: caller.Spawn, Outcome: "ok", Elapsed: call.Elapsed,
-		Data: map[string]any{"name": call.Name}}
-	if call.Args != nil {
-		e.Data["args"] = "()"
-		if len(call.Args) > 0 {
-			e.Data["args"] = c.printed(call.Args)
-		}
-	}
-	if call.Refused != "" {
-		c.record(journal.Event{Kind: journal.Refused, Role: caller.Role, Spawn: caller.Spawn, Outcome: call.Refused,
-			Data: map[string]any{"what": clip(call.Err.Error()), "name": call.Name}})
-		return
-	}
-	if call.Err != nil {
-		e.Outcome = "error"
-		e.Data["error"] = clip(call.Err.Error())
-	}
-	c.record(e)
 }
 
 // printed is the text of a call's arguments, as much of it as is recorded: no more than that is looked at.
@@ -240,7 +219,12 @@ func (d *door) Endpoint(role string) string {
 
 // Issue implements spawn.Gateway.
 func (d *door) Issue(role, spawn string, ttl time.Duration) (string, error) {
-	return (*Core)(d).Gateway().Issue(role, spawn, ttl)
+	c := (*Core)(d)
+	token, err := c.Gateway().Issue(role, spawn, ttl)
+	if err == nil {
+		c.hideToken(spawn, token)
+	}
+	return token, err
 }
 
 // Revoke implements spawn.Gateway.
@@ -248,6 +232,7 @@ func (d *door) Revoke(spawn string) {
 	c := (*Core)(d)
 	c.Gateway().Revoke(spawn)
 	c.endSession(spawn)
+	c.hideToken(spawn, "") // worth nothing from now on
 }
 
 // Activity implements spawn.Gateway.

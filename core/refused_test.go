@@ -48,7 +48,7 @@ func TestRefusedCallsAreCounted(t *testing.T) {
 		`(once) (dotimes [n 100000] (try (once) (catch Exception e nil)))`,
 		`(dotimes [n 100000] (try (echo inc) (catch Exception e nil)))`,
 	} {
-		before := c.Journal().(*journal.Memory)
+		before := c.Journal()
 		was, _ := before.Since(context.Background(), 0, 100_000)
 		if got := eval(t, c, `(say `+quote(code)+`)`); !strings.Contains(got, "calls limit") {
 			t.Errorf("%s: got %s, want the calls limit", code, got)

@@ -30,6 +30,10 @@ func (c *Core) Spawn(ctx context.Context, req spawn.Request) spawn.Result {
 	if err != nil {
 		return spawn.Result{Status: spawn.Refused, Exit: -1, Error: err.Error()}
 	}
+	c.secrets.Hide(req.APIKey) // for good: the program may have it from elsewhere, too
+	for _, name := range req.Secrets {
+		c.secrets.Hide(req.Env[name])
+	}
 	return r.Run(ctx, req)
 }
 
@@ -140,9 +144,9 @@ func (c *Core) spawnEvent(e spawn.Event) {
 	je := journal.Event{At: e.Time, Role: e.Role, Spawn: e.Spawn, Data: map[string]any{"backend": e.Backend}}
 	switch e.Kind {
 	case spawn.Started:
-		je.Kind = journal.SpawnStarted
+		je.Kind, je.Durable = journal.SpawnStarted, true
 	case spawn.Ended:
-		je.Kind = journal.SpawnEnded
+		je.Kind, je.Durable = journal.SpawnEnded, true
 		if r := e.Result; r != nil {
 			je.Outcome, je.Elapsed = string(r.Status), r.Elapsed
 			je.Data["evals"], je.Data["boxed"], je.Data["exit"] = r.Evals, r.Boxed, r.Exit
@@ -153,5 +157,5 @@ func (c *Core) spawnEvent(e spawn.Event) {
 		je.Kind = journal.SpawnProgress
 		je.Data["what"], je.Data["type"], je.Data["tool"], je.Data["text"] = string(e.Kind), e.Type, e.Tool, clip(e.Text)
 	}
-	c.record(je)
+	_, _ = c.record(je) // a failure is reported; the spawn is under way
 }

@@ -12,11 +12,6 @@ import (
 	"github.com/reflection-dev/zeno/lisp/value"
 )
 
-// watcher is a journal that tells of events as they come.
-type watcher interface {
-	Watch(f func(journal.Event)) (stop func())
-}
-
 // watchQueue bounds the events that wait for a slow watching function; more are dropped, and that is logged.
 const watchQueue = 10_000
 
@@ -37,7 +32,7 @@ type watchKey struct{}
 
 // watch is zeno.journal/watch!.
 func (c *Core) watch(t *value.Thread, f value.Value) (value.Value, error) {
-	j, ok := c.journal.(watcher)
+	j, ok := journal.As[journal.Watcher](c.journal)
 	if !ok {
 		return value.Nil, errors.New("this journal cannot be watched")
 	}

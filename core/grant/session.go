@@ -2,6 +2,7 @@ package grant
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,16 @@ type Called struct {
 	Args    []value.Value // plain data; nil when the audit policy keeps none
 	Err     error
 	Elapsed time.Duration
+	Intent  uint64 // what Recorder.Intend gave, where the capability has an effect; 0: it was not asked
+}
+
+// Recorder hears of capability calls. It must be safe for concurrent use.
+type Recorder interface {
+	// Intend is told of a call that writes before it is made, and gives a number for it. Where it fails, the call is not
+	// made: no effect is without a record.
+	Intend(Called) (uint64, error)
+	// Called is told of every call when it has ended. Where it fails for one that writes, the agent is told so.
+	Called(Called) error
 }
 
 // Why a call is refused.
@@ -31,11 +42,14 @@ const (
 	Approval = "approval"  // a person must approve it, and there is no way yet to ask one
 )
 
+// errNotRecorded is what an agent hears of a record that cannot be written; the operator hears why.
+var errNotRecorded = errors.New("nothing was done: what has an effect is recorded first, and the record cannot be written; end your turn and say so: only the operator can mend it")
+
 // Session is the isolate of one spawn and what it is granted. Its evaluations run one at a time.
 type Session struct {
 	rt     *lisp.Runtime
 	invoke Invoke
-	called func(Called)
+	record Recorder
 
 	isolate *lisp.Isolate
 	grant   atomic.Pointer[Grant]
@@ -47,9 +61,9 @@ type Session struct {
 	serial map[string]chan struct{} // of capabilities that run one at a time in this spawn; holds one token
 }
 
-// NewSession makes the session of a spawn. called hears of every capability call; it must be safe for concurrent use.
-func NewSession(rt *lisp.Runtime, invoke Invoke, called func(Called)) *Session {
-	return &Session{rt: rt, invoke: invoke, called: called, calls: map[string]int{}, serial: map[string]chan struct{}{}}
+// NewSession makes the session of a spawn. record hears of every capability call.
+func NewSession(rt *lisp.Runtime, invoke Invoke, record Recorder) *Session {
+	return &Session{rt: rt, invoke: invoke, record: record, calls: map[string]int{}, serial: map[string]chan struct{}{}}
 }
 
 // Eval evaluates code under g, the grant of this moment.
@@ -118,6 +132,12 @@ func (s *Session) call(t *value.Thread, c *Capability, args []value.Value) value
 			if c.Audit != "none" {
 				done.Args = args
 			}
+			if c.Effect == "write" {
+				var err error
+				if done.Intent, err = s.record.Intend(done); err != nil {
+					return value.Nil, errNotRecorded
+				}
+			}
 			return s.invoke(ctx, c.Fn, args)
 		}}
 	defer func() {
@@ -130,9 +150,12 @@ func (s *Session) call(t *value.Thread, c *Capability, args []value.Value) value
 		default:
 			done.Err = fmt.Errorf("%v", r)
 		}
-		s.called(done)
+		err := s.record.Called(done)
 		if r != nil {
 			panic(r)
+		}
+		if err != nil && done.Intent > 0 {
+			panic(value.StateError("%s: the call was made, but the record of how it ended cannot be written; do not repeat it: end your turn and say so", c.Name))
 		}
 	}()
 	return bridge.Invoke(t, args)
@@ -142,7 +165,7 @@ func (s *Session) call(t *value.Thread, c *Capability, args []value.Value) value
 // must not record without end.
 func (s *Session) refuse(t *value.Thread, name, why string, err *value.Exception) {
 	t.HostCall()
-	s.called(Called{Name: name, Refused: why, Err: err})
+	_ = s.record.Called(Called{Name: name, Refused: why, Err: err}) // who records reports what fails
 	panic(err)
 }
 

@@ -65,10 +65,7 @@ func (h *Home) Source(lib string) (src, file string, ok bool, err error) {
 		return "", "", false, fmt.Errorf("library: got %q, want dotted names", lib)
 	}
 	rel := strings.ReplaceAll(lib, ".", string(filepath.Separator)) + ".joke"
-	for _, p := range h.Paths {
-		if !filepath.IsAbs(p) {
-			p = filepath.Join(h.Dir, p)
-		}
+	for _, p := range h.Roots() {
 		for _, name := range []string{strings.ReplaceAll(rel, "-", "_"), rel} {
 			if src, file, ok, err = readFile(filepath.Join(p, name)); ok || err != nil {
 				return src, file, ok, err
@@ -76,6 +73,18 @@ func (h *Home) Source(lib string) (src, file string, ok bool, err error) {
 		}
 	}
 	return "", "", false, nil
+}
+
+// Roots gives the directories where namespaces are looked for.
+func (h *Home) Roots() []string {
+	var out []string
+	for _, p := range h.Paths {
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(h.Dir, p)
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 func plainLib(lib string) bool {

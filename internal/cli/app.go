@@ -40,6 +40,8 @@ type engine struct {
 	out  io.Writer  // nil: stdout
 	err  io.Writer  // nil: stderr
 	idle bool       // the home's processes are not started
+
+	editors *core.Editors // nil: no editor can connect
 }
 
 // start makes a core. The caller closes it with a.close.
@@ -55,7 +57,7 @@ func (a *app) start(e engine) (*core.Core, error) {
 		fmt.Fprintf(e.err, "zeno: %v; agent CLIs cannot be spawned\n", err)
 	}
 	return core.New(core.Config{Home: e.home, Out: e.out, Err: e.err, In: a.stdin, Args: e.args, Libs: e.libs,
-		Guard: self, Version: version(), Exit: a.exit, Idle: e.idle})
+		Guard: self, Version: version(), Exit: a.exit, Idle: e.idle, Editors: e.editors})
 }
 
 // exit is (joker.os/exit n): it ends the calling goroutine, and everything else by the cancelled context.

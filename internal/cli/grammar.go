@@ -16,14 +16,18 @@ type grammar struct {
 	Spawn   spawnCmd   `cmd:"" help:"Run one agent of a role to its end and print its answer."`
 	Eval    evalCmd    `cmd:"" help:"Evaluate code as an agent of a role would: its grant, its limits."`
 	Test    testCmd    `cmd:"" help:"Run test suites written in Lisp: *_test.joke and what lies in directories called test."`
+	Connect connectCmd `cmd:"" help:"A REPL in the zeno that serves the home, or -e expressions there."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
 // commands are the words that are no file: `zeno ./init` runs a file of such a name.
-func commands() []string { return []string{"init", "demo", "spawn", "eval", "test", "version"} }
+func commands() []string {
+	return []string{"init", "demo", "spawn", "eval", "test", "connect", "version"}
+}
 
 type programCmd struct {
 	Expr        []string `short:"e" name:"expr" placeholder:"EXPR" sep:"none" help:"Evaluate EXPR and print its value unless it is nil. May be given several times."`
+	Daemon      bool     `help:"Serve the home without a terminal until a signal ends it; editors and zeno connect reach it."`
 	ShowVersion bool     `name:"version" help:"Print the version."`
 	File        string   `arg:"" optional:"" help:"A program to run; - is stdin. Without it and without -e: the REPL."`
 	Args        []string `arg:"" optional:"" help:"*command-line-args* of the program."`

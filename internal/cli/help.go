@@ -18,6 +18,8 @@ Usage:
   zeno spawn ROLE PROMPT [--json]         run one agent, print its answer
   zeno eval [--role R] [-e EXPR | FILE]   evaluate as an agent of a role would
   zeno test [PATHS…] [--watch]            run the tests of *_test.joke and test/
+  zeno --daemon                           serve the home headless, for editors and connect
+  zeno connect [-e EXPR]                  a REPL in the zeno that serves the home
   zeno version
 
 Home: --home, else $ZENO_HOME, else ~/.zeno. The REPL, spawn and eval --role load it;
@@ -100,6 +102,17 @@ Examples:
   zeno test test/orders_test.joke --only 'refund' --watch
 
   zeno --home mine test --junit results.xml`
+}
+
+// Help implements kong.HelpProvider.
+func (connectCmd) Help() string {
+	return `Without an address it is the daemon of the home, by its .nrepl-port. $ZENO_NREPL_TOKEN is sent where it is set. Exits 1 where an evaluation fails.
+
+Examples:
+
+  zeno connect -e '(zeno.loop/processes)'
+
+  zeno connect 127.0.0.1:7888`
 }
 
 // Help implements kong.HelpProvider.

@@ -20,6 +20,8 @@ func (p *programCmd) Run(a *app) error {
 	switch {
 	case p.ShowVersion:
 		return a.printVersion()
+	case p.Daemon:
+		return a.daemon()
 	case len(p.Expr) > 0:
 		args := p.Args
 		if p.File != "" {

@@ -43,7 +43,14 @@ type repl struct {
 // repl runs the REPL to its end. Whatever is wrong with the home is reported and the prompt is there.
 func (a *app) repl() error {
 	r := &repl{app: a, interactive: terminal(a.std.In), out: &tail{w: a.std.Out}, line: 1}
-	c, err := a.start(engine{home: a.findHome(), out: r.out})
+	e := engine{home: a.findHome(), out: r.out}
+	if r.interactive {
+		var err error
+		if e.editors, err = a.editors(); err != nil {
+			return err
+		}
+	}
+	c, err := a.start(e)
 	if err != nil {
 		return err
 	}
@@ -97,6 +104,9 @@ func (r *repl) greet() {
 		where = "home " + h.Dir
 	}
 	fmt.Fprintf(r.out, "zeno %s, %s. :help for help, ctrl-D leaves.\n", version(), where)
+	if b := r.core.EditorsBanner(); b != "" {
+		fmt.Fprintln(r.out, b)
+	}
 }
 
 // loop reads, evaluates and prints until the input or the process ends.
