@@ -122,6 +122,8 @@ func (h *Host) Namespaces() map[string][]value.Builtin {
 		"joker.bolt":     h.boltNS(),
 		"joker.git":      h.gitNS(),
 		"joker.markdown": markdownNS(),
+		"joker.mail":     h.mailNS(),
+		"joker.smtp":     smtpNS(),
 	}
 }
 

@@ -294,6 +294,9 @@ func varMeta(t *Thread, v *value.Var) Value {
 func builtinMeta(t *Thread, v *value.Var, put func(string, Value)) {
 	b := builtinOf(v)
 	if b == nil {
+		if doc := tableDoc(v); doc != "" {
+			put("doc", value.Str(doc))
+		}
 		return
 	}
 	if b.Doc != "" {
@@ -304,6 +307,36 @@ func builtinMeta(t *Thread, v *value.Var, put func(string, Value)) {
 			put("arglists", args)
 		}
 	}
+}
+
+// streamDocs documents the dynamic vars that each environment makes for itself.
+var streamDocs = map[string]string{
+	"*ns*":  "The namespace that code is read and evaluated in.",
+	"*in*":  "Where read-line and read take their text.",
+	"*out*": "Where print and its like write.",
+	"*err*": "Where warnings and reports go.",
+}
+
+// tableDoc is the documentation of a dynamic var or a constant of the language's own namespaces.
+func tableDoc(v *value.Var) string {
+	if v.NS == coreName {
+		if doc := streamDocs[v.Name]; doc != "" {
+			return doc
+		}
+		for _, d := range Dynamics() {
+			if d.Name == v.Name {
+				return d.Doc
+			}
+		}
+	} else if v.NS != "joker.math" && v.NS != "clojure.math" {
+		return ""
+	}
+	for _, c := range Constants()[v.NS] {
+		if c.Name == v.Name {
+			return c.Doc
+		}
+	}
+	return ""
 }
 
 func builtinOf(v *value.Var) *value.Builtin {

@@ -1,0 +1,69 @@
+package compile
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// leftOut lists the names of clojure.core and of Joker's core that this dialect leaves out on purpose, by the reason, which
+// ends a sentence that starts with the name. docs/language.md shows the same.
+func leftOut() map[string]string {
+	return map[string]string{
+		"is about JVM classes, and there is no JVM here; use functions, records, protocols and reify": `
+			gen-class gen-interface proxy proxy-super proxy-mappings proxy-name proxy-call-with-super construct-proxy init-proxy
+			update-proxy get-proxy-class bean definline primitives-classnames method-sig StackTraceElement->vec
+			PrintWriter-on`,
+		"wraps a Java object, and there are none here; a seq comes from seq, iterate or lazy-seq": `
+			enumeration-seq iterator-seq resultset-seq`,
+		"belongs to compiling to class files and class loaders; code is compiled in memory, and require finds it": `
+			add-classpath compile *compile-files* *compile-path* *compiler-options* *fn-loader* *source-path*
+			*use-context-classloader* *verbose-defrecords* *allow-unresolved-vars* with-loading-context`,
+		"makes printing run code of the program's, and printing must stay within the limits of whoever prints; write a function that gives a string": `
+			print-method print-dup print-ctor print-simple`,
+		"is the old way to make maps with fixed keys; use defrecord, or plain maps": `
+			defstruct create-struct struct struct-map accessor`,
+		"needs an executor to name, and agents here run on goroutines; send and send-off do": `
+			set-agent-send-executor! set-agent-send-off-executor! await1`,
+		"was replaced by restart-agent":                             "clear-agent-errors",
+		"reads ahead on a thread of its own; use a channel or pmap": "seque",
+		"means something inside a syntax-quoted form only, where the reader takes it: ~ and ~@": `
+			unquote unquote-splicing`,
+		"would let reading run code, which it never does here": "*reader-resolver* *suppress-read*",
+		"is an inner part of Clojure's own implementation": `
+			-cache-protocol-fn -reset-methods EMPTY-NODE ->ArrayChunk ->Vec ->VecNode ->VecSeq`,
+		"is for Joker's linter, and there is none here":                                                                    "*linter-config* *linter-mode*",
+		"fetches code from URLs when it is required; put libraries on the paths of the home, where a person has seen them": "ns-sources",
+		"depends on how the program was started, which a program should not; use *file* or *command-line-args*":            "*main-file* *repl*",
+	}
+}
+
+// LeftOut tells why a name of clojure.core or of Joker's core is not here; false for any other name.
+func LeftOut(name string) (reason string, ok bool) {
+	for why, names := range leftOut() {
+		if slices.Contains(strings.Fields(names), name) {
+			return why, true
+		}
+	}
+	return "", false
+}
+
+// LeftOutNames gives the names that are left out by the reason, both sorted.
+func LeftOutNames() (reasons []string, names map[string][]string) {
+	names = map[string][]string{}
+	for why, list := range leftOut() {
+		names[why] = slices.Sorted(slices.Values(strings.Fields(list)))
+	}
+	return slices.Sorted(maps.Keys(names)), names
+}
+
+// leftOutHint is what an unresolved symbol is told when Clojure has the name and the dialect has not.
+func leftOutHint(ns, name string) string {
+	if ns != "" && ns != "clojure.core" && ns != "joker.core" {
+		return ""
+	}
+	if why, ok := LeftOut(name); ok {
+		return "left out on purpose: it " + why
+	}
+	return ""
+}
