@@ -70,7 +70,7 @@ func TestTheJournalOutlivesTheProcess(t *testing.T) {
 	if got := eval(t, c, `(let [v (zeno.journal/verify `+anchor+`)] [(:broken v) (pos? (:events v))])`); got != "[nil true]" {
 		t.Errorf("verify from the anchor: got %s, want a chain that holds and goes on", got)
 	}
-	if got := errs.String(); got != "" {
+	if got := errs.String(); strings.Contains(got, "journal") {
 		t.Errorf("warned of %q", got)
 	}
 }
@@ -262,7 +262,9 @@ func TestTheJournalHoldsNoSecret(t *testing.T) {
 	if res.Status != spawn.OK {
 		t.Fatalf("spawn: %+v", res)
 	}
-	eval(t, c, `(zeno.journal/once "`+canary+`-free" (fn [] 1))`)
+	if got := eval(t, c, `[(try (zeno.journal/once "`+canary+`" (fn [] 1)) (catch Exception e (subs (ex-message e) 0 34))) (zeno.journal/once :k (fn [] "`+canary+`"))]`); got != `["once: got a key that holds a secre" "`+canary+`"]` {
+		t.Errorf("once: got %s, want the key refused", got)
+	}
 	events := eval(t, c, `(zeno.journal/events)`)
 	if !strings.Contains(events, "[secret]") {
 		t.Fatalf("nothing was taken out: %s", events)
@@ -291,7 +293,7 @@ func TestRedactInLisp(t *testing.T) {
 	got := eval(t, c, `(let [e (first (filter #(= :eval (:kind %)) (zeno.journal/events)))]
 	  (zeno.journal/redact! [(:seq e)] "a slip")
 	  [(:code (:data e)) (:data (first (filter #(= (:seq e) (:seq %)) (zeno.journal/events)))) (:redacted (zeno.journal/verify)) (:broken (zeno.journal/verify))])`)
-	if got != `["(put :slip)" {} 1 nil]` && got != `["(put :slip)" nil 1 nil]` {
+	if got != `["(put :slip)" {} 1 nil]` {
 		t.Errorf("got %s, want the data gone and the chain whole", got)
 	}
 }

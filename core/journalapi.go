@@ -66,13 +66,13 @@ func (c *Core) anchor(ctx context.Context) (string, error) {
 
 // reportForm is a check as the program sees it.
 type reportForm struct {
-	Events   int64          `lisp:"events"`
-	Segments int64          `lisp:"segments"`
-	Dropped  int64          `lisp:"dropped"`
-	Expired  int64          `lisp:"expired"`
-	Redacted int64          `lisp:"redacted"`
-	Anchor   string         `lisp:"anchor"`
-	Broken   map[string]any `lisp:"broken"`
+	Events   int64  `lisp:"events"`
+	Segments int64  `lisp:"segments"`
+	Dropped  int64  `lisp:"dropped"`
+	Expired  int64  `lisp:"expired"`
+	Redacted int64  `lisp:"redacted"`
+	Anchor   string `lisp:"anchor"`
+	Broken   any    `lisp:"broken"` // nil, or {:event … :why …}
 }
 
 func (c *Core) verify(ctx context.Context, anchor *string) (any, error) {
@@ -91,13 +91,12 @@ func (c *Core) verify(ctx context.Context, anchor *string) (any, error) {
 		return nil, err
 	}
 	out := reportForm{r.Events, r.Segments, r.Dropped, r.Expired, r.Redacted, r.To.String(), nil}
-	if b := r.Broken; b != nil {
-		out.Broken = map[string]any{"why": b.Why}
-		if b.Seq > 0 {
-			out.Broken["event"] = b.Seq
-		} else {
-			out.Broken["segment"] = b.Segment
-		}
+	switch b := r.Broken; {
+	case b == nil:
+	case b.Seq > 0:
+		out.Broken = map[string]any{"event": b.Seq, "why": b.Why}
+	default:
+		out.Broken = map[string]any{"segment": b.Segment, "why": b.Why}
 	}
 	return out, nil
 }

@@ -35,7 +35,7 @@ func (c *Core) onceDo(ctx context.Context, t *value.Thread, key, f value.Value, 
 	if c.once == nil {
 		return value.Nil, errNoMarks
 	}
-	call := &onceCall{core: c, t: t, key: keyText(t, key)}
+	call := &onceCall{core: c, t: t, key: c.keyText(t, key)}
 	w := journal.Work{Key: call.key, Body: func() (string, string) { return call.run(f, journal.MarkFailed) }}
 	if o != nil && !o.OnUnknown.IsNil() {
 		w.OnUnknown = func(m journal.Mark) (string, string) {
@@ -44,7 +44,7 @@ func (c *Core) onceDo(ctx context.Context, t *value.Thread, key, f value.Value, 
 	}
 	held, _ := t.Context.Value(onceKeys{}).([]string)
 	if slices.Contains(held, call.key) {
-		return value.Nil, fmt.Errorf("once %s: got a call from within its own work, want another key", call.key)
+		panic(value.StateError("once %s: got a call from within its own work, want another key", call.key))
 	}
 	before := t.Context
 	t.Context = context.WithValue(before, onceKeys{}, append(slices.Clip(held), call.key))
@@ -52,7 +52,7 @@ func (c *Core) onceDo(ctx context.Context, t *value.Thread, key, f value.Value, 
 	m, ran, err := c.once.Do(ctx, w)
 	switch {
 	case err != nil:
-		return value.Nil, err
+		panic(value.WrapError(err))
 	case call.thrown != nil:
 		panic(call.thrown)
 	case ran:
@@ -108,12 +108,17 @@ func onceInfo(t *value.Thread, message, state string, m journal.Mark, more ...va
 	return ex
 }
 
-// keyText is the key of a mark: plain data, printed.
-func keyText(t *value.Thread, key value.Value) string {
+// keyText is the key of a mark: plain data, printed. It is recorded as it is, since another text would be another key: a
+// secret in it is refused.
+func (c *Core) keyText(t *value.Thread, key value.Value) string {
 	if key.IsNil() {
 		panic(value.ArgError("once: got nil as the key, want data that names the work"))
 	}
-	return value.PrStr(t, lisp.Plain(t, key, lisp.Crossing{What: "once: its key"}))
+	text := value.PrStr(t, lisp.Plain(t, key, lisp.Crossing{What: "once: its key"}))
+	if c.secrets.Text(text) != text {
+		panic(value.ArgError("once: got a key that holds a secret, want one without: keys are recorded"))
+	}
+	return text
 }
 
 // readEDN reads what was recorded as printed.
@@ -133,7 +138,7 @@ func (c *Core) onceMark(ctx context.Context, t *value.Thread, key value.Value) (
 	if c.once == nil {
 		return value.Nil, errNoMarks
 	}
-	m, ok, err := c.once.Marks.LookMark(ctx, keyText(t, key))
+	m, ok, err := c.once.Marks.LookMark(ctx, c.keyText(t, key))
 	if err != nil || !ok {
 		return value.Nil, err
 	}
@@ -146,5 +151,5 @@ func (c *Core) onceForget(ctx context.Context, t *value.Thread, key value.Value)
 	if c.once == nil {
 		return false, errNoMarks
 	}
-	return c.once.Marks.ForgetMark(ctx, keyText(t, key))
+	return c.once.Marks.ForgetMark(ctx, c.keyText(t, key))
 }
