@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/reflection-dev/zeno/nrepl/bencode"
 )
@@ -23,9 +22,15 @@ type Client struct {
 
 	mu      sync.Mutex // of writing and of what follows
 	next    int
-	waiting map[string]chan Message
+	waiting map[string]*waiter
 	err     error         // why there are no more replies
 	done    chan struct{} // closed when there are no more replies
+}
+
+// waiter is a request that waits for replies.
+type waiter struct {
+	ch   chan Message
+	gone chan struct{} // closed when it waits no more
 }
 
 // replies is how many messages of one request may wait to be read before the reading of all others waits too.
@@ -41,7 +46,7 @@ func Dial(ctx context.Context, addr, token string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("nrepl: failed to connect to %s: %w", addr, err)
 	}
-	c := &Client{nc: nc, token: token, waiting: map[string]chan Message{}, done: make(chan struct{})}
+	c := &Client{nc: nc, token: token, waiting: map[string]*waiter{}, done: make(chan struct{})}
 	go c.read()
 	return c, nil
 }
@@ -66,10 +71,14 @@ func (c *Client) read() {
 		}
 		id, _ := m["id"].(string)
 		c.mu.Lock()
-		ch := c.waiting[id]
+		w := c.waiting[id]
 		c.mu.Unlock()
-		if ch != nil {
-			ch <- m
+		if w == nil {
+			continue
+		}
+		select {
+		case w.ch <- m:
+		case <-w.gone:
 		}
 	}
 }
@@ -78,15 +87,15 @@ func (c *Client) read() {
 // all replies, later ones over earlier, out, err and value joined, and status with all words. When ctx ends it returns at
 // once; the server goes on: see Interrupt.
 func (c *Client) Do(ctx context.Context, req Message, each func(Message)) (Message, error) {
-	id, ch, err := c.send(ctx, req)
+	id, w, err := c.send(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	defer c.forget(id, ch)
+	defer c.forget(id, w)
 	all := Message{}
 	for {
 		select {
-		case m := <-ch:
+		case m := <-w.ch:
 			if each != nil {
 				each(m)
 			}
@@ -95,6 +104,9 @@ func (c *Client) Do(ctx context.Context, req Message, each func(Message)) (Messa
 				return all, nil
 			}
 		case <-c.done:
+			if len(w.ch) > 0 {
+				continue
+			}
 			return all, c.err
 		case <-ctx.Done():
 			return all, fmt.Errorf("nrepl: no answer yet: %w", ctx.Err())
@@ -102,7 +114,7 @@ func (c *Client) Do(ctx context.Context, req Message, each func(Message)) (Messa
 	}
 }
 
-func (c *Client) send(ctx context.Context, req Message) (string, chan Message, error) {
+func (c *Client) send(ctx context.Context, req Message) (string, *waiter, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
@@ -124,14 +136,14 @@ func (c *Client) send(ctx context.Context, req Message) (string, chan Message, e
 	if err != nil {
 		return "", nil, err
 	}
-	ch := make(chan Message, replies)
-	c.waiting[id] = ch
+	w := &waiter{make(chan Message, replies), make(chan struct{})}
+	c.waiting[id] = w
 	deadline, _ := ctx.Deadline() // zero: none
 	if err = errors.Join(c.nc.SetWriteDeadline(deadline), write(c.nc, b)); err != nil {
 		delete(c.waiting, id)
 		return "", nil, fmt.Errorf("nrepl: failed to send: %w", err)
 	}
-	return id, ch, nil
+	return id, w, nil
 }
 
 func write(nc net.Conn, b []byte) error {
@@ -139,17 +151,13 @@ func write(nc net.Conn, b []byte) error {
 	return err
 }
 
-// forget stops handing out replies to a request. One that is being handed out is taken, so that the reader goes on.
-func (c *Client) forget(id string, ch chan Message) {
+// forget stops handing out replies to a request.
+func (c *Client) forget(id string, w *waiter) {
+	close(w.gone)
 	c.mu.Lock()
-	delete(c.waiting, id)
-	c.mu.Unlock()
-	for {
-		select {
-		case <-ch:
-		case <-time.After(time.Millisecond):
-			return
-		}
+	defer c.mu.Unlock()
+	if c.waiting[id] == w {
+		delete(c.waiting, id)
 	}
 }
 

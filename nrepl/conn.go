@@ -211,6 +211,16 @@ func (c *conn) uses(x *session) {
 	}
 }
 
+// unuses lets go of a session that has been closed.
+func (c *conn) unuses(x *session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.used[x]; ok {
+		delete(c.used, x)
+		x.users.Add(-1)
+	}
+}
+
 // release lets go of the sessions that the connection has used.
 func (c *conn) release() {
 	c.mu.Lock()

@@ -142,7 +142,7 @@ func TestSlowReader(t *testing.T) {
 		}
 		defer nc.Close()
 		lazy = append(lazy, nc)
-		if _, err := nc.Write([]byte(encoded(t, Message{"op": "eval", "id": "w", "code": `(while true (println "0123456789012345678901234567890123456789"))`}))); err != nil {
+		if _, err := nc.Write([]byte(encoded(t, Message{"op": "eval", "id": "w", "code": `(let [s (apply str (repeat 1000 "0123456789"))] (while true (println s)))`}))); err != nil {
 			t.Fatal(err)
 		}
 	}

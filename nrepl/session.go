@@ -145,6 +145,12 @@ func (s *Server) allSessions() []*session {
 	return slices.Collect(maps.Values(s.sessions))
 }
 
+func (s *Server) allConns() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.conns))
+}
+
 // closeSession ends a session: what runs is interrupted and what waits is answered.
 func (s *Server) closeSession(x *session) {
 	s.mu.Lock()
@@ -159,6 +165,9 @@ func (s *Server) closeSession(x *session) {
 	}
 	x.mu.Unlock()
 	x.cancel()
+	for _, c := range s.allConns() {
+		c.unuses(x)
+	}
 	for _, j := range waiting {
 		j.conclude("interrupted", "session-closed", "done")
 	}

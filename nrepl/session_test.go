@@ -190,6 +190,27 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
+// TestClosedSessionsAreForgotten, also by the connection that made them.
+func TestClosedSessionsAreForgotten(t *testing.T) {
+	s := start(t, Config{MaxSessions: 5})
+	p := connect(t, s)
+	for range 50 {
+		if got := status(p.ask(Message{"op": "close", "session": p.clone()})); got != "done session-closed" {
+			t.Fatalf("close: got %s", got)
+		}
+	}
+	for _, c := range s.allConns() {
+		c.mu.Lock()
+		if len(c.used) != 0 {
+			t.Errorf("the connection holds %d sessions, want none", len(c.used))
+		}
+		c.mu.Unlock()
+	}
+	if got := len(s.allSessions()); got != 0 {
+		t.Errorf("the server holds %d sessions, want none", got)
+	}
+}
+
 func TestToken(t *testing.T) {
 	s := start(t, Config{Token: "secret-1"})
 	p := connect(t, s)

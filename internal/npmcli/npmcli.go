@@ -39,6 +39,7 @@ func packages(cli string) ([]string, bool) {
 		"claude":          {"@anthropic-ai/claude-code@2.1.332"},
 		"omp":             {"@oh-my-pi/pi-coding-agent@18.2.3", "bun@1.4.5"},
 		"mcp-inspector":   {"@modelcontextprotocol/inspector@2.12.0"},
+		"nrepl-client":    {"nrepl-client@0.3.0"},
 		"mcp-conformance": {"@modelcontextprotocol/conformance@0.2.0-alpha.12"}, // 0.1 has no scenarios of the stateless revision
 	}
 	list, ok := pinned[cli]
@@ -50,7 +51,7 @@ func packages(cli string) ([]string, bool) {
 func Need(t testing.TB, cli string) string {
 	t.Helper()
 	if _, known := packages(cli); !known || cli == "node" {
-		t.Fatalf("npmcli: got %q, want claude, omp, mcp-inspector or mcp-conformance", cli)
+		t.Fatalf("npmcli: got %q, want claude, omp, nrepl-client, mcp-inspector or mcp-conformance", cli)
 	}
 	if testing.Short() {
 		t.Skip("npmcli: skipped by -short")

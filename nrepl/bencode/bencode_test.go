@@ -129,6 +129,15 @@ func TestRoom(t *testing.T) {
 	if m, err := d.Next(); err != nil || len(m["a"].(string)) != 100000 || asked != 100000 {
 		t.Errorf("got %v and room for %d, want a string of 100000 and as much room", err, asked)
 	}
+	asked = 0
+	d = NewDecoder(strings.NewReader("d1:al"+strings.Repeat("100:"+strings.Repeat("x", 100), 1000)+"ee"), Limits{})
+	d.Room(func(n int) error {
+		asked += n
+		return nil
+	})
+	if _, err := d.Next(); err != nil || asked < 90_000 || asked > 110_000 {
+		t.Errorf("short strings: got %v and room for %d, want it for about 100000", err, asked)
+	}
 	full := errors.New("full")
 	d = NewDecoder(strings.NewReader("d1:a100000:"+strings.Repeat("x", 100000)+"e"), Limits{})
 	d.Room(func(int) error { return full })

@@ -18,6 +18,7 @@ type Decoder struct {
 	read   int // bytes of this message
 	items  int
 	room   func(bytes int) error
+	short  int // bytes of short strings that room has not been asked for
 }
 
 // NewDecoder reads from r, which it buffers.
@@ -25,8 +26,8 @@ func NewDecoder(r io.Reader, l Limits) *Decoder {
 	return &Decoder{r: bufio.NewReaderSize(r, 16<<10), limits: l.orDefault()}
 }
 
-// Room makes f be asked before a string grows by that many bytes; its error ends the message. Short strings are not
-// asked for.
+// Room makes f be asked before a string grows by that many bytes; its error ends the message. Short strings are asked for
+// together, once there are many.
 func (d *Decoder) Room(f func(bytes int) error) { d.room = f }
 
 // Wait blocks until a message begins, and consumes nothing. It gives io.EOF where the stream ends instead.
@@ -41,7 +42,7 @@ func (d *Decoder) Buffered() bool { return d.r.Buffered() > 0 }
 // Next reads a message, which is a dictionary. It gives io.EOF between messages, io.ErrUnexpectedEOF inside one, and an
 // *Error for what is no message.
 func (d *Decoder) Next() (Dict, error) {
-	d.read, d.items = 0, 0
+	d.read, d.items, d.short = 0, 0, 0
 	c, err := d.r.ReadByte()
 	if err != nil {
 		return nil, err
@@ -194,9 +195,20 @@ func (d *Decoder) text(first byte) (string, error) {
 		b := make([]byte, size)
 		got, err := io.ReadFull(d.r, b)
 		d.read += got
+		if d.short += size; err == nil && d.short >= piece {
+			err = d.ask(d.short)
+			d.short = 0
+		}
 		return string(b), err
 	}
 	return d.long(size)
+}
+
+func (d *Decoder) ask(bytes int) error {
+	if d.room == nil {
+		return nil
+	}
+	return d.room(bytes)
 }
 
 // long reads a string in pieces: there is never room for more than twice what has come.
@@ -205,10 +217,8 @@ func (d *Decoder) long(size int) (string, error) {
 	for len(b) < size {
 		if len(b) == cap(b) {
 			grow := min(max(len(b), piece), size-len(b))
-			if d.room != nil {
-				if err := d.room(grow); err != nil {
-					return "", err
-				}
+			if err := d.ask(grow); err != nil {
+				return "", err
 			}
 			b = append(make([]byte, 0, len(b)+grow), b...)
 		}
