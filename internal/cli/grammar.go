@@ -17,12 +17,13 @@ type grammar struct {
 	Eval    evalCmd    `cmd:"" help:"Evaluate code as an agent of a role would: its grant, its limits."`
 	Test    testCmd    `cmd:"" help:"Run test suites written in Lisp: *_test.joke and what lies in directories called test."`
 	Connect connectCmd `cmd:"" help:"A REPL in the zeno that serves the home, or -e expressions there."`
+	Journal journalCmd `cmd:"" help:"Read and check the record of what happened: verify, tail, show, export, anchor."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
 // commands are the words that are no file: `zeno ./init` runs a file of such a name.
 func commands() []string {
-	return []string{"init", "demo", "spawn", "eval", "test", "connect", "version"}
+	return []string{"init", "demo", "spawn", "eval", "test", "connect", "journal", "version"}
 }
 
 type programCmd struct {

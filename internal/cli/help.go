@@ -20,6 +20,7 @@ Usage:
   zeno test [PATHS…] [--watch]            run the tests of *_test.joke and test/
   zeno --daemon                           serve the home headless, for editors and connect
   zeno connect [-e EXPR]                  a REPL in the zeno that serves the home
+  zeno journal verify|tail|show SPAWN     check and read the record of what happened
   zeno version
 
 Home: --home, else $ZENO_HOME, else ~/.zeno. The REPL, spawn and eval --role load it;
@@ -113,6 +114,21 @@ Examples:
   zeno connect -e '(zeno.loop/processes)'
 
   zeno connect 127.0.0.1:7888`
+}
+
+// Help implements kong.HelpProvider.
+func (journalCmd) Help() string {
+	return `Reads state/journal.db of the home, also while a zeno writes it.
+
+Examples:
+
+  zeno journal tail -n 50 --follow
+
+  zeno journal show ID --json | jq .data
+
+  zeno journal anchor > kept-elsewhere && zeno journal verify --anchor kept-elsewhere
+
+  zeno journal export > all.jsonl && zeno journal verify --export all.jsonl`
 }
 
 // Help implements kong.HelpProvider.
