@@ -33,12 +33,17 @@ func (h *Home) Lock() (release func(), err error) {
 		}
 		return nil, fmt.Errorf("home: failed to lock %s: %w", file, err)
 	}
-	if err := f.Truncate(0); err == nil {
-		_, err = fmt.Fprintf(f, "%d\n", os.Getpid())
-	}
-	if err != nil {
+	if err := writePID(f); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("home: failed to write %s: %w", file, err)
 	}
 	return func() { _ = f.Close() }, nil
+}
+
+func writePID(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(f, "%d\n", os.Getpid())
+	return err
 }
