@@ -38,13 +38,13 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, method, path, hostHeader, origin, contentType, version string, auth byte, body string) {
 		if !strings.HasPrefix(path, "/") || strings.ContainsAny(method+path, " \r\n\t#?") || strings.Contains(body, "subscriptions/listen") {
-			t.Skip()
+			return
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		r, err := http.NewRequestWithContext(ctx, method, "http://x"+path, strings.NewReader(body))
 		if err != nil {
-			t.Skip()
+			return
 		}
 		r.Host = hostHeader
 		for k, v := range map[string]string{"Origin": origin, "Content-Type": contentType, "Mcp-Protocol-Version": version,

@@ -136,7 +136,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := regexp.MustCompile(`\d+ ms|\d+\.\d s`).ReplaceAllString(strings.ReplaceAll(out.String(), wd, "/work"), "T")
+	got := regexp.MustCompile(`\d+ ms|\d+\.\d s`).ReplaceAllString(strings.ReplaceAll(out.String(), wd, "WD"), "T")
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("report: %s", diff)
 	}
