@@ -34,3 +34,35 @@ func TestAttacks(t *testing.T) {
 		})
 	}
 }
+
+// Limits too small to begin with end the evaluation, not the process.
+func TestTinyLimits(t *testing.T) {
+	rt := lisp.New()
+	for _, l := range []lisp.Limits{{Steps: 1}, {Alloc: 1}, {Bytes: 1}, {Depth: 1}, {Output: 1}, {Calls: 1}, {Threads: 1}, {Time: 1},
+		{Steps: 1, Alloc: 1, Bytes: 1, Depth: 1, Output: 1, Time: 1}} {
+		iso := rt.NewIsolate(l)
+		for _, code := range []string{``, `1`, `(def x [1 2 3])`, `(println "hello")`, `(throw (ex-info "x" {:a (range)}))`, `@(future 1)`, `(`, `foo`} {
+			if res := iso.Eval(context.Background(), code); res.Err != nil && res.Err.Kind == "internal" {
+				t.Errorf("%+v: %s: got %v, want a limit or an answer", l, code, res.Err)
+			}
+		}
+	}
+}
+
+// The var behind with-out-str is the runtime's: what one isolate did to it, all would see.
+func TestSharedVarIsOutOfReach(t *testing.T) {
+	rt := lisp.New()
+	a, b := rt.NewIsolate(lisp.Limits{}), rt.NewIsolate(lisp.Limits{})
+	for _, code := range []string{
+		`(keys (get-thread-bindings))`,
+		`(with-out-str (print (keys (get-thread-bindings))))`,
+		`@(future (keys (get-thread-bindings)))`,
+		`((bound-fn* (fn [] (keys (get-thread-bindings)))))`,
+	} {
+		for _, i := range []*lisp.Isolate{a, b} {
+			if res := i.Eval(context.Background(), code); res.Err != nil || res.Value != "nil" && res.Value != `""` && res.Value != `"nil"` {
+				t.Errorf("%s: got %s, %v, want nothing bound", code, res.Value, res.Err)
+			}
+		}
+	}
+}

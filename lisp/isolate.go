@@ -2,6 +2,7 @@ package lisp
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -119,7 +120,10 @@ func (i *Isolate) Eval(ctx context.Context, code string) Result {
 	run := value.NewRun(ctx, i.limits)
 	run.Out = out
 	t := value.NewThread(run, i.env)
-	res := i.eval(t, code)
+	res := i.trimmed(t)
+	if res.Err == nil {
+		res = i.eval(t, code)
+	}
 	cancel()
 	run.End()
 	run.Wait()
@@ -128,10 +132,21 @@ func (i *Isolate) Eval(ctx context.Context, code string) Result {
 	return res
 }
 
+// trimmed refuses an evaluation in an isolate that holds far more than it may, once: the definitions are gone then.
+func (i *Isolate) trimmed(t *value.Thread) (res Result) {
+	if i.env.Trim(t) {
+		res.Err = &Error{Kind: "limit/" + string(limit.Bytes),
+			Message: fmt.Sprintf("bytes limit: the definitions held far more than %d bytes and have been dropped, all of them", i.limits.Bytes),
+			Hint:    "define what you need again and keep less; this evaluation has not run",
+			err:     &limit.Error{Kind: limit.Bytes, Limit: i.limits.Bytes, Used: i.limits.Bytes + i.limits.Bytes/2}}
+	}
+	return res
+}
+
 func (i *Isolate) eval(t *value.Thread, code string) (res Result) {
-	t.Bind([]*value.Var{i.rt.out}, []value.Value{value.Nil})
-	t.Pos = nil
 	_, err := boundary(t, texts{evalFile: {src: code}}, func() value.Value {
+		t.Bind([]*value.Var{i.rt.out}, []value.Value{value.Nil}) // it charges, and may be the first to pass a limit
+		t.Pos = nil
 		v := evalSource(t, i.rt, code, evalFile, 1, 1)
 		res.Value = value.PrStr(t, v)
 		return v

@@ -69,6 +69,7 @@ func NewRuntime(c Config) *Runtime {
 	r.out = value.NewVar(CoreName, "*out*")
 	r.out.Dynamic.Store(true)
 	r.out.SetRoot(value.Nil)
+	r.out.Sealed = true
 	for _, d := range corelib.Dynamics() {
 		if !d.Host {
 			v := dynamic(r.core, d)

@@ -28,6 +28,7 @@ func newAnalyser(t *value.Thread) *analyser {
 // analyse turns a form into a node.
 func (a *analyser) analyse(form value.Value, c ctx) node {
 	a.t.Step()
+	a.fn.forms++
 	switch form.Kind() {
 	case value.KindSymbol:
 		return a.symbol(value.As[value.Symbol](form))
@@ -43,7 +44,7 @@ func (a *analyser) analyse(form value.Value, c ctx) node {
 		a.shallower()
 		return n
 	}
-	return &constNode{form}
+	return a.constant(form)
 }
 
 func (a *analyser) deeper() {
@@ -194,7 +195,7 @@ func (a *analyser) literal(form value.Value) node {
 	a.fn.next = saved
 	n := a.withMeta(literalNode(form.Kind(), items, temp), form)
 	if _, plain := n.(*metaNode); !plain && constant(items) {
-		return &constNode{a.fold(form, items)}
+		return a.constant(a.fold(form, items))
 	}
 	return n
 }

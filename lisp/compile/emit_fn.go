@@ -38,7 +38,7 @@ func emitFn(n *fnNode) exec {
 
 // emitCode emits the arities of a function into a Code.
 func emitCode(n *fnNode) *value.Code {
-	c := &value.Code{Name: n.name, Pos: n.pos, Cost: 1}
+	c := &value.Code{Name: n.name, Pos: n.pos, Cost: 1, Held: n.held}
 	fixed := map[int]*body{}
 	var rest *body
 	var counts []int

@@ -39,6 +39,8 @@ func (a *analyser) fnNode(form value.Value, name *value.Symbol, args []value.Val
 	for _, l := range outer.locals {
 		n.captures = append(n.captures, &localNode{l: l})
 	}
+	n.held = held(n.arities)
+	a.fn.keep(n.held)
 	return n
 }
 

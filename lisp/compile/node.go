@@ -67,6 +67,7 @@ type (
 		arities  []*arity
 		captures []*localNode // in the enclosing frame
 		meta     node         // or nil
+		held     value.Value  // marks the constants of the code
 		pos      *value.Pos
 	}
 

@@ -21,8 +21,10 @@ type fnScope struct {
 	up       *fnScope
 	outer    *scope // locals in force where the function stands
 	captures []capture
-	next     int // next free slot
-	size     int // slots the frame needs
+	next     int           // next free slot
+	size     int           // slots the frame needs
+	consts   []value.Value // constants in the code, and what the functions inside it hold
+	forms    int           // how much code there is
 	nesting  int
 	deepest  int // deepest nesting of expressions: each costs Go stack
 }

@@ -70,7 +70,7 @@ func (a *analyser) quote(form value.Value, args []value.Value, _ ctx) node {
 	if len(args) != 1 {
 		panic(a.fail(form, "quote: got %d forms, want 1", len(args)))
 	}
-	return &constNode{args[0]}
+	return a.constant(args[0])
 }
 
 func (a *analyser) ifForm(form value.Value, args []value.Value, c ctx) node {
@@ -239,6 +239,7 @@ func (a *analyser) caseForm(form value.Value, args []value.Value, c ctx) node {
 	value.Each(a.t, args[2], func(pair value.Value) bool {
 		k, _ := value.Nth(a.t, pair, 0)
 		then, _ := value.Nth(a.t, pair, 1)
+		a.fn.keep(k)
 		n.consts, n.hashes = append(n.consts, k), append(n.hashes, value.Hash(a.t, k)) // k may be endless: it is the program's time
 		n.targets = append(n.targets, len(n.thens))
 		n.thens = append(n.thens, a.analyse(then, c))

@@ -157,10 +157,10 @@ func agentOf(t *Thread, who string, v Value) *value.Agent {
 }
 
 func send(t *Thread, args []Value) Value {
-	a, f := agentOf(t, "send", args[0]), args[1]
+	a := agentOf(t, "send", args[0])
 	t.Charge(16 * len(args))
-	rest := append([]Value(nil), args[2:]...)
-	a.Send(t, func(t *Thread, old Value) Value { return callWith(t, f, old, rest) })
+	call := append([]Value(nil), args[1:]...) // the function and the arguments after the old state
+	a.Send(t, func(t *Thread, old Value) Value { return callWith(t, call[0], old, call[1:]) }, call...)
 	return args[0]
 }
 

@@ -16,17 +16,30 @@ type textBuffer struct {
 	buf   []byte
 	owner *Thread // counts the bytes as alive
 	held  int
+	over  bool // with-out-str has ended: nobody will ask for what is written now
 }
 
 func (b *textBuffer) write(t *Thread, p []byte) {
 	t.Charge(2 * len(p))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		return
+	}
+	b.buf = append(b.buf, p...)
 	if t == b.owner {
 		t.Pin(2 * len(p))
 		b.held += 2 * len(p)
 	}
+}
+
+// close gives the text, and lets go of it: a function that bound-fn made may keep the buffer.
+func (b *textBuffer) close() []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.buf = append(b.buf, p...)
+	text := b.buf
+	b.buf, b.over = nil, true
+	return text
 }
 
 // sink writes to where *out* goes on a thread, charged before it is written.

@@ -70,17 +70,13 @@ func withOutStr(t *Thread, f Value) Value {
 	b := &textBuffer{owner: t}
 	saved := t.Binds
 	t.Bind([]*value.Var{t.Env.OutVar}, []Value{value.NewHost("writer", b)})
+	defer b.close() // for a throw as well
 	t.Call(f)
 	t.Binds = saved
+	text := b.close()
+	t.Charge(len(text))
 	t.Unpin(b.held)
-	b.owner = nil
-	b.mu.Lock()
-	n := len(b.buf)
-	b.mu.Unlock()
-	t.Charge(n)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return value.Str(string(b.buf))
+	return value.Str(string(text))
 }
 
 func withInStr(t *Thread, s, f Value) Value {

@@ -31,7 +31,7 @@ func symbol(t *Thread, v Value) Value {
 		return v
 	case value.KindString:
 		t.Charge(112)
-		return value.Sym(v.Text())
+		return value.Of(value.NewSymbol(value.OwnName(t, v.Text())))
 	case value.KindKeyword:
 		k := value.As[value.Keyword](v)
 		t.Charge(112)
@@ -65,7 +65,7 @@ func keyword(t *Thread, v Value) Value {
 		return v
 	case value.KindString:
 		t.Charge(96)
-		return value.Kw(v.Text())
+		return value.Of(value.NewKeyword(value.OwnName(t, v.Text())))
 	case value.KindSymbol:
 		s := value.As[value.Symbol](v)
 		t.Charge(96)

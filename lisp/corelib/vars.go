@@ -112,7 +112,7 @@ func boundFn(t *Thread, f Value) Value {
 	b := &value.Builtin{Name: "bound-fn", N: call}
 	t.Charge(1024)
 	fn := value.NewBuiltin(coreName+"/bound-fn", b)
-	fn.Caps = []Value{f}
+	fn.Caps = []Value{f, value.NewHost("bindings", binds)}
 	return value.Of(fn)
 }
 
@@ -121,6 +121,9 @@ func threadBindings(t *Thread) Value {
 	t.Charge(48 * len(vars))
 	m := value.EmptyMap
 	for i, v := range vars {
+		if t.Env.Isolate && v == t.Env.OutVar { // it is the runtime's, and has no name here
+			continue
+		}
 		m = value.Assoc(t, m, value.Of(v), vals[i])
 	}
 	return m

@@ -92,7 +92,7 @@ func keywordizeKeys(t *Thread, m Value) Value {
 			return k
 		}
 		t.Charge(64 + len(k.Text()))
-		return value.Kw(k.Text())
+		return value.Of(value.NewKeyword(value.OwnName(t, k.Text())))
 	})
 }
 

@@ -25,6 +25,7 @@ type Agent struct {
 
 type action struct {
 	run   func(t *Thread, old Value) Value
+	held  []Value // what run closes over
 	binds *Bindings
 	done  chan struct{} // closed when the action has run or never will; may be nil
 	lost  *lostAction   // set with done: why it never will
@@ -87,15 +88,17 @@ func (a *Agent) Restart(t *Thread, v Value, drop bool) {
 	}
 }
 
-// Send queues f for the agent; inside a transaction it waits for the commit.
-func (a *Agent) Send(t *Thread, f func(t *Thread, old Value) Value) {
+// Send queues f for the agent; inside a transaction it waits for the commit. held are the Lisp values it closes over, for
+// the count of what is alive.
+func (a *Agent) Send(t *Thread, f func(t *Thread, old Value) Value, held ...Value) {
+	x := action{run: f, held: held, binds: t.Binds}
 	if t.tx != nil {
 		tx := t.tx
 		t.Charge(cellBytes)
-		tx.after = append(tx.after, func() { a.enqueue(t, action{run: f, binds: t.Binds}) })
+		tx.after = append(tx.after, func() { a.enqueue(t, x) })
 		return
 	}
-	a.enqueue(t, action{run: f, binds: t.Binds})
+	a.enqueue(t, x)
 }
 
 func (a *Agent) enqueue(t *Thread, x action) {

@@ -342,6 +342,7 @@ type Env struct {
 	spaces map[string]*Namespace // own namespaces by name
 	shared func(name string) *Namespace
 	gensym atomic.Int64
+	live   liveMeter // of an isolate
 
 	NSVar  *Var       // *ns*: dynamic; nil root in an isolate
 	OutVar *Var       // *out*

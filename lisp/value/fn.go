@@ -34,6 +34,7 @@ type Code struct {
 	Rest     func(*Thread, *Fn, []Value, Value) Value
 	Required int
 
+	Held    Value    // a host object that marks the constants in the code; nil: there are none to speak of
 	Builtin *Builtin // the Go functions behind a builtin; nil for compiled code
 	Pos     *Pos
 	Cost    int    // frames it counts for the depth limit

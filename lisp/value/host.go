@@ -1,7 +1,7 @@
 package value
 
-// Host is a Go value that Lisp code passes around without looking inside: a writer, a reader, a handle. An isolate never
-// holds one.
+// Host is a Go value that Lisp code passes around without looking inside: a writer, a reader, a handle. Lisp code of
+// an isolate never meets one.
 type Host struct {
 	Header
 	Name string // what it is, for printing and messages

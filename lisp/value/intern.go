@@ -29,9 +29,8 @@ func (in *Interner) Keyword(t *Thread, full string) *Keyword {
 		return k
 	}
 	t.Charge(96 + len(full))
-	t.Steps(len(full) >> 3)
 	full = strings.Clone(full)
-	ns, name := SplitName(full)
+	ns, name := OwnName(t, full)
 	return in.addKeyword(full, NewKeyword(ns, name))
 }
 
@@ -44,9 +43,8 @@ func (in *Interner) Symbol(t *Thread, full string) *Symbol {
 		return s
 	}
 	t.Charge(96 + len(full))
-	t.Steps(len(full) >> 3)
 	full = strings.Clone(full)
-	ns, name := SplitName(full)
+	ns, name := OwnName(t, full)
 	return in.addSymbol(full, NewSymbol(ns, name))
 }
 

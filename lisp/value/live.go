@@ -11,11 +11,16 @@ import (
 // its limit; it can pass the limit by as much before that is seen.
 const measureEvery = 4
 
+// measureFull is the same part once the limit is passed: what an agent keeps from one evaluation to the next may do so,
+// and then it gets just enough to let go of it.
+const measureFull = 64
+
 // bytesPerStep is how many bytes are measured for the price of one step.
 const bytesPerStep = 64
 
-// liveMeter bounds what an evaluation keeps alive. It adds up what is built and, when that could have reached the limit,
-// marks what the environment's definitions and the thread's stack can still reach.
+// liveMeter bounds what is kept alive. It adds up what is built and, when that could have reached the limit, marks what
+// the environment's definitions and the thread's stack can still reach. An isolate has one for its whole life, since its
+// definitions last; elsewhere each run has its own.
 type liveMeter struct {
 	mu    sync.Mutex
 	known int64 // alive at the last measurement
@@ -24,6 +29,29 @@ type liveMeter struct {
 
 var epochs atomic.Uint32 // numbers the measurements, so that marks of one are not taken for another's
 
+// meter is the meter that t's building counts for.
+func (t *Thread) meter() *liveMeter {
+	if t.Env != nil && t.Env.Isolate {
+		return &t.Env.live
+	}
+	return &t.Run.live
+}
+
+// unbuilt takes back what add was told of and was not built after all.
+func (l *liveMeter) unbuilt(n int64) {
+	l.mu.Lock()
+	l.since = max(l.since-n, 0)
+	l.mu.Unlock()
+}
+
+// slack is how much may be built before the next measurement.
+func (l *liveMeter) slack(most int64) int64 {
+	if l.known > most {
+		return most / measureFull
+	}
+	return max(most-l.known, most/measureEvery)
+}
+
 func (l *liveMeter) add(t *Thread, n int64) {
 	if t.Limits.Bytes >= limit.Unlimited {
 		return
@@ -31,7 +59,7 @@ func (l *liveMeter) add(t *Thread, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.since += n
-	if l.since < max(t.Limits.Bytes-l.known, t.Limits.Bytes/measureEvery) {
+	if l.since < l.slack(t.Limits.Bytes) {
 		return
 	}
 	m := &Marker{t: t, epoch: epochs.Add(1) << 8, max: t.Limits.Bytes}
@@ -41,6 +69,37 @@ func (l *liveMeter) add(t *Thread, n int64) {
 	if l.known > t.Limits.Bytes {
 		t.trip(limit.Bytes, t.Limits.Bytes, l.known)
 	}
+}
+
+// Trim forgets the definitions of an isolate that hold half as much again as t may keep alive, and tells whether it did.
+// An agent that passes the limit is told so and has until then to let go of something.
+func (e *Env) Trim(t *Thread) bool {
+	l, most := &e.live, t.Limits.Bytes+t.Limits.Bytes/2
+	if t.Limits.Bytes >= limit.Unlimited {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known <= most {
+		return false
+	}
+	m := &Marker{t: t, epoch: epochs.Add(1) << 8, max: most}
+	m.roots()
+	t.fuel -= m.total / bytesPerStep
+	l.known, l.since = m.total, 0
+	if m.total <= most {
+		return false
+	}
+	for _, n := range e.Namespaces() {
+		for _, v := range n.Vars() {
+			if !v.Sealed {
+				n.Unmap(v.Name)
+			}
+		}
+	}
+	e.State.Clear()
+	l.known = 0
+	return true
 }
 
 // Pin counts n bytes that a Go builder holds outside the Lisp stack, until Unpin.
@@ -61,10 +120,10 @@ func (m *Marker) roots() {
 	t := m.t
 	for _, n := range t.Env.Namespaces() {
 		for _, v := range n.Vars() {
-			if x, ok := v.Root(); ok && !v.Sealed {
-				m.Value(x)
-			}
 			m.total += 128
+			if !v.Sealed {
+				m.Value(Of(v))
+			}
 		}
 	}
 	m.state(t.Env)
@@ -72,11 +131,7 @@ func (m *Marker) roots() {
 		m.Slots(s.stack[:s.sp])
 	}
 	m.Slots(t.stack[:t.sp])
-	if t.Binds != nil {
-		for _, b := range t.Binds.boxes {
-			m.Value(b.Get())
-		}
-	}
+	t.Binds.Mark(m)
 	m.drain()
 }
 

@@ -166,6 +166,7 @@ func (m *Marker) mapping(v Value, k Kind) {
 		m.Value(As[SortedSet](v).cmp)
 	case KindRecord:
 		r := As[Record](v)
+		m.Value(Of(r.typ))
 		m.Bytes(recordBytes - hashMapBytes + len(r.vals)*valueBytes)
 		m.Slots(r.vals)
 		m.Value(r.ext)
@@ -203,9 +204,20 @@ func (m *Marker) other(v Value, k Kind) {
 	m.Bytes(cellBytes)
 	switch k {
 	case KindFn:
-		caps := As[Fn](v).Caps
-		m.Bytes(len(caps) * valueBytes)
-		m.Slots(caps)
+		f := As[Fn](v)
+		m.Bytes(len(f.Caps) * valueBytes)
+		m.Slots(f.Caps)
+		m.Value(f.Code.Held)
+	case KindKeyword:
+		m.Bytes(len(As[Keyword](v).NS) + len(As[Keyword](v).Name))
+	case KindSymbol:
+		m.Bytes(len(As[Symbol](v).NS) + len(As[Symbol](v).Name))
+	case KindBigInt, KindRatio, KindBigDec, KindRegex, KindMatcher:
+		m.Bytes(Weight(v))
+	case KindHost:
+		if x, ok := As[Host](v).X.(Marked); ok {
+			x.Mark(m)
+		}
 	case KindArray:
 		As[Array](v).mark(m)
 	case KindEduction:
@@ -216,6 +228,11 @@ func (m *Marker) other(v Value, k Kind) {
 	case KindException:
 		e := As[Exception](v)
 		m.Bytes(cellBytes + len(e.Trace)*16)
+		for _, f := range e.Trace {
+			if f.Code != nil {
+				m.Value(f.Code.Held)
+			}
+		}
 		m.Value(e.Message)
 		m.Value(e.Data)
 		m.Value(e.Cause)
@@ -226,8 +243,10 @@ func (m *Marker) other(v Value, k Kind) {
 	case KindReaderConditional:
 		m.Value(As[ReaderConditional](v).Form)
 	case KindVar:
-		if x, ok := As[Var](v).Root(); ok && !As[Var](v).Sealed {
-			m.Value(x)
+		x := As[Var](v)
+		if root, ok := x.Root(); ok && !x.Sealed {
+			m.Bytes(len(x.Name))
+			m.Value(root)
 		}
 	}
 	m.reference(v, k)

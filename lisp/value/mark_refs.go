@@ -34,20 +34,24 @@ func (m *Marker) reference(v Value, k Kind) {
 	case KindFuture:
 		if o := As[Future](v).result.Load(); o != nil {
 			m.Value(o.val)
+			m.exception(o.ex)
 		}
 	case KindAgent:
-		a := As[Agent](v)
-		m.Value(a.Get())
-		a.mu.Lock()
-		m.Bytes(2 * cellBytes * len(a.queue))
-		a.mu.Unlock()
+		As[Agent](v).Mark(m)
 	case KindMultiFn:
 		m.multi(As[Generic](v))
 	case KindType:
-		m.methods(As[Type](v).methods.Load())
+		typ := As[Type](v)
+		m.Bytes(128 + 64*len(typ.Fields))
+		m.methods(typ.methods.Load())
 	case KindProtocol:
-		e := As[Protocol](v).impls.Load()
-		m.Bytes(64 * len(e.types))
+		p := As[Protocol](v)
+		e := p.impls.Load()
+		m.Bytes(64*len(e.types) + 128*len(p.Methods))
+		m.Value(p.Doc)
+		for _, x := range p.Methods {
+			m.Slots([]Value{x.Arglists, x.Doc})
+		}
 		for _, fns := range e.fns {
 			m.Value(fns)
 		}
@@ -74,10 +78,43 @@ func (m *Marker) guarded(v Value) {
 func (m *Marker) delay(d *Delay) {
 	if d.Realized() {
 		m.Value(d.val)
+		m.exception(d.ex)
 		return
 	}
 	if fn := d.fn.Load(); fn != nil {
 		m.Value(Of(fn))
+	}
+}
+
+func (m *Marker) exception(ex *Exception) {
+	if ex != nil {
+		m.Value(Of(ex))
+	}
+}
+
+// Mark marks what the bindings hold.
+func (b *Bindings) Mark(m *Marker) {
+	if b == nil {
+		return
+	}
+	m.Bytes(64 * len(b.boxes))
+	for _, x := range b.boxes {
+		m.Value(x.Get())
+	}
+	b.under.Mark(m)
+}
+
+// Mark marks what the agent holds, and what waits for it.
+func (a *Agent) Mark(m *Marker) {
+	m.Value(a.Get())
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m.Value(a.onError)
+	m.exception(a.failed)
+	for _, x := range a.queue {
+		m.Bytes(2*cellBytes + len(x.held)*valueBytes)
+		m.Slots(x.held)
+		x.binds.Mark(m)
 	}
 }
 

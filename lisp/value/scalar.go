@@ -115,6 +115,17 @@ func (k *Keyword) Same(o *Keyword) bool {
 	return k == o || k.hash == o.hash && k.Name == o.Name && k.NS == o.NS
 }
 
+// OwnName gives "ns/name" as two strings that keep no more than themselves alive: a symbol may outlive its other half.
+func OwnName(t *Thread, s string) (ns, name string) {
+	t.Steps(len(s) >> 3)
+	ns, name = SplitName(s)
+	if ns == "" {
+		return ns, name
+	}
+	t.Charge(len(s))
+	return strings.Clone(ns), strings.Clone(name)
+}
+
 // SplitName parts "ns/name" at its first slash; "/" is a name.
 func SplitName(s string) (ns, name string) {
 	i := strings.IndexByte(s, '/')

@@ -132,6 +132,7 @@ func (t *Thread) Flush() {
 	}
 	if t.credit > 0 {
 		t.Run.alloc.Add(t.credit)
+		t.meter().unbuilt(t.credit)
 	}
 	t.fuel, t.credit = 0, 0
 }
@@ -191,7 +192,7 @@ func (t *Thread) recharge() {
 		t.Run.alloc.Add(-left)
 		t.credit += left
 	}
-	t.Run.live.add(t, owed+grain)
+	t.meter().add(t, owed+grain)
 }
 
 // Safepoint ends the evaluation when its context, its deadline or its owner has.
