@@ -125,6 +125,7 @@ const writer = `
 (defn grant []
   {:vocab {"put"  {:effect :write :fn (fn [x] (swap! done conj x) (if (= x :bad) (throw (ex-info "no luck" {})) :put))}
            "hush" {:effect :write :audit :none :fn (fn [x] :hushed)}
+           "mute" (fn [x] :muted)
            "get"  {:effect :read :fn (fn [] @done)}}})
 (gateway/start! {:roles {:writer #'grant}})
 (defn talk [& codes]
@@ -135,7 +136,7 @@ const writer = `
 // What has an effect is in the journal before it has it, and so is how it ended before the agent hears of it.
 func TestEffectsAreRecordedBeforeAndAfter(t *testing.T) {
 	c, _ := startIn(t, t.TempDir(), writer)
-	eval(t, c, `(talk "(put 1)" "(put :bad)" "(get)" "(hush \"s3cr\")" "(put inc)")`)
+	eval(t, c, `(talk "(put 1)" "(put :bad)" "(get)" "(hush \"s3cr\")" "(mute 2)" "(put inc)")`)
 	got := eval(t, c, `(let [es (zeno.journal/events) seqs (into {} (map (juxt :seq (comp :args :data)) es))]
 	  (mapv (fn [e] [(:kind e) (:outcome e) (:name (:data e)) (:args (:data e)) (when-let [i (:intent (:data e))] [(< i (:seq e)) (seqs i)])])
 	        (filter #(#{:call :call/intent} (:kind %)) es)))`)
@@ -143,6 +144,7 @@ func TestEffectsAreRecordedBeforeAndAfter(t *testing.T) {
 		` [:call/intent (keyword "") "put" "(:bad)" nil] [:call :error "put" "(:bad)" [true "(:bad)"]]` +
 		` [:call :ok "get" "()" nil]` +
 		` [:call/intent (keyword "") "hush" nil nil] [:call :ok "hush" nil [true nil]]` +
+		` [:call/intent (keyword "") "mute" "(2)" nil] [:call :ok "mute" "(2)" [true "(2)"]]` + // it does not say that it only reads
 		` [:call :error "put" nil nil]]`
 	if strings.NewReplacer(`(keyword "")`, ":").Replace(want) != got {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -230,8 +232,8 @@ func TestOnceInLisp(t *testing.T) {
 		{`(= (second (says #(j/once :cut work))) {:zeno/once :unknown :key :cut})`, `true`},
 		{`(first (says #(j/once :cut work {:on-unknown (fn [_] (throw (ex-info "cannot tell" {})))})))`, `"cannot tell"`},
 		{`(:zeno/once (second (says #(j/once :cut work))))`, `:unknown`},
-		{`(j/once :cut work {:on-unknown (fn [{:keys [key started]}] [key (string? started)])})`, `[":cut" true]`},
-		{`(j/once :cut work)`, `[":cut" true]`},
+		{`(j/once :cut work {:on-unknown (fn [{:keys [key started]}] [key (string? started)])})`, `[:cut true]`},
+		{`(j/once :cut work)`, `[:cut true]`},
 		{`@n`, `0`},
 		{`(:broken (j/verify))`, `nil`},
 	} {

@@ -39,7 +39,7 @@ func (c *Core) onceDo(ctx context.Context, t *value.Thread, key, f value.Value, 
 	w := journal.Work{Key: call.key, Body: func() (string, string) { return call.run(f, journal.MarkFailed) }}
 	if o != nil && !o.OnUnknown.IsNil() {
 		w.OnUnknown = func(m journal.Mark) (string, string) {
-			return call.run(o.OnUnknown, "", bind.Encode(t, map[string]any{"key": m.Key, "started": m.Started}))
+			return call.run(o.OnUnknown, "", bind.Encode(t, map[string]any{"key": readEDN(t, m.Key), "started": m.Started}))
 		}
 	}
 	held, _ := t.Context.Value(onceKeys{}).([]string)

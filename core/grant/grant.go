@@ -236,6 +236,9 @@ func arglists(t *value.Thread, v value.Value) []string {
 	return out
 }
 
+// Writes tells whether a call may have an effect: one that does not say counts as one that has.
+func (c *Capability) Writes() bool { return c.Effect != "read" }
+
 // Find gives the capability of a name, or nil.
 func (g *Grant) Find(name string) *Capability {
 	for _, c := range g.Caps {

@@ -23,7 +23,7 @@ type Called struct {
 	Args    []value.Value // plain data; nil when the audit policy keeps none
 	Err     error
 	Elapsed time.Duration
-	Intent  uint64 // what Recorder.Intend gave, where the capability has an effect; 0: it was not asked
+	Intent  uint64 // what Recorder.Intend gave, where the capability writes; 0: it was not asked
 }
 
 // Recorder hears of capability calls. It must be safe for concurrent use.
@@ -132,7 +132,7 @@ func (s *Session) call(t *value.Thread, c *Capability, args []value.Value) value
 			if c.Audit != "none" {
 				done.Args = args
 			}
-			if c.Effect == "write" {
+			if c.Writes() {
 				var err error
 				if done.Intent, err = s.record.Intend(done); err != nil {
 					return value.Nil, errNotRecorded

@@ -28,6 +28,10 @@ var points = []string{"begin", "event", "written", "commit", "committed", "drop"
 // body of work to be done once. Its own end must be a kill.
 func child(job string) {
 	parts := strings.Split(job, "|")
+	if does := otherChildren()[parts[1]]; does != nil {
+		does(parts[0])
+		os.Exit(0)
+	}
 	at, err := strconv.Atoi(parts[2])
 	if err != nil {
 		panic(err)

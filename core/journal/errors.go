@@ -21,6 +21,8 @@ var (
 	ErrMissing  = errors.New("not there")
 )
 
+const adviceDamaged = "the file is left as it is: `zeno journal verify` tells how far it can be read; move it away, or put a backup in its place, and start again"
+
 // code gives the primary result code of an error of SQLite; 0: it is none.
 func code(err error) int {
 	var e *sqlite.Error
@@ -50,7 +52,7 @@ func explain(file string, err error) error {
 	case lib.SQLITE_CANTOPEN:
 		return wrap(ErrReadOnly, "give this user access to the directory")
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		return wrap(ErrDamaged, "the file is left as it is: `zeno journal verify` tells how far it can be read; move it away, or a backup in its place, and start again")
+		return wrap(ErrDamaged, adviceDamaged)
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		return wrap(ErrLocked, "end the process that writes to it, such as a sqlite3 shell with an open transaction")
 	case lib.SQLITE_IOERR:

@@ -103,12 +103,12 @@ func TestAFullDisk(t *testing.T) {
 // setPages changes the bound of the file, on the writer's goroutine.
 func setPages(t *testing.T, s *SQLite, n int) {
 	t.Helper()
-	a := s.ask(bg, &request{nothing: true, job: func(ctx context.Context) error {
+	err := s.job(bg, func(ctx context.Context) error {
 		_, err := s.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", n))
 		return err
-	}})
-	if a.err != nil {
-		t.Fatal(a.err)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -260,14 +260,14 @@ func TestTheWriterSyncs(t *testing.T) {
 	s := open(t)
 	var synchronous int
 	var mode string
-	a := s.ask(bg, &request{nothing: true, job: func(ctx context.Context) error {
+	err := s.job(bg, func(ctx context.Context) error {
 		if err := s.conn.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
 			return err
 		}
 		return s.conn.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&synchronous)
-	}})
-	if a.err != nil || synchronous != 2 || mode != "wal" {
-		t.Errorf("got synchronous %d, journal mode %s, %v, want 2 (FULL) and wal", synchronous, mode, a.err)
+	})
+	if err != nil || synchronous != 2 || mode != "wal" {
+		t.Errorf("got synchronous %d, journal mode %s, %v, want 2 (FULL) and wal", synchronous, mode, err)
 	}
 }
 

@@ -151,6 +151,9 @@ func (r record) full() (Event, error) {
 	return e, nil
 }
 
+// kept leaves out what was dropped and is not yet removed.
+const kept = "e.seq > (SELECT coalesce(max(last), 0) FROM segments WHERE dropped <> 0) AND "
+
 // events gives what cond selects. What cannot be written at the moment is reported elsewhere and does not keep anyone
 // from reading the rest.
 func (r *Reader) events(ctx context.Context, cond string, args ...any) ([]Event, error) {
@@ -160,7 +163,7 @@ func (r *Reader) events(ctx context.Context, cond string, args ...any) ([]Event,
 		}
 	}
 	var out []Event
-	err := eachRecord(ctx, r.db, cond, args, func(rec record) error {
+	err := eachRecord(ctx, r.db, kept+cond, args, func(rec record) error {
 		e, err := rec.full()
 		out = append(out, e)
 		return err

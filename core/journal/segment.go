@@ -96,7 +96,7 @@ func (w *writer) seal(ctx context.Context) error {
 	return nil
 }
 
-// retain drops what r lets go: events in whole sealed segments, oldest first, and payloads.
+// retain drops what r lets go: whole sealed segments, oldest first, and payloads.
 func (w *writer) retain(ctx context.Context, r Retention) error {
 	kept, err := segments(ctx, w.conn, "dropped = 0")
 	if err != nil || len(kept) == 0 {
@@ -119,23 +119,59 @@ func (w *writer) retain(ctx context.Context, r Retention) error {
 	return nil
 }
 
+// drop marks a segment as dropped. From then on its events do not count; sweep removes them.
 func (w *writer) drop(ctx context.Context, s Segment) error {
 	err := w.transact(ctx, func() error {
-		for _, q := range []string{"DELETE FROM payloads WHERE seq BETWEEN ? AND ?", "DELETE FROM events WHERE seq BETWEEN ? AND ?"} {
-			if _, err := w.conn.ExecContext(ctx, q, s.First, s.Last); err != nil {
-				return err
-			}
-		}
-		w.fail("drop")
 		if _, err := w.conn.ExecContext(ctx, "UPDATE segments SET dropped = ? WHERE id = ?", w.now().UnixNano(), s.ID); err != nil {
 			return err
 		}
 		return w.addOwn(ctx, Dropped, map[string]any{"segment": s.ID, "first": s.First, "last": s.Last, "seal": s.Seal.String()})
 	})
-	if err == nil { // gives the pages back; where it cannot, they are used again
-		_, _ = w.conn.ExecContext(ctx, "PRAGMA incremental_vacuum")
+	if err == nil {
+		w.floor, w.garbage = s.Last, true
 	}
 	return err
+}
+
+// sweepSize is how many events are removed at a time: whoever waits for the writer waits no longer than that takes.
+const sweepSize = 500
+
+// sweep removes some of the events that were dropped, oldest first, and tells whether there are more.
+func (w *writer) sweep(ctx context.Context) (more bool, err error) {
+	var first sql.NullInt64
+	if err := w.conn.QueryRowContext(ctx, "SELECT min(seq) FROM events").Scan(&first); err != nil {
+		return false, err
+	}
+	if !first.Valid || uint64(first.Int64) > w.floor {
+		w.garbage = false
+		return false, nil
+	}
+	last := min(uint64(first.Int64)+sweepSize-1, w.floor)
+	err = inTx(ctx, w.conn, func() error {
+		for _, q := range []string{"DELETE FROM payloads WHERE seq <= ?", "DELETE FROM events WHERE seq <= ?"} {
+			if _, err := w.conn.ExecContext(ctx, q, int64(last)); err != nil {
+				return err
+			}
+		}
+		w.fail("drop")
+		return nil
+	})
+	w.garbage = err == nil && last < w.floor
+	return w.garbage, err
+}
+
+// vacuum gives some of the free pages at the end of the file back, and tells whether there are more. Without it they are
+// used again.
+func (w *writer) vacuum(ctx context.Context) (more bool, err error) {
+	before, after := 0, 0
+	if err := w.conn.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&before); err != nil || before == 0 {
+		return false, err
+	}
+	if _, err := w.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", sweepSize)); err != nil {
+		return false, err
+	}
+	err = w.conn.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&after)
+	return after > 0 && after < before, err
 }
 
 // expire removes the payloads of sealed segments that ended before then.

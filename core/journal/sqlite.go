@@ -208,9 +208,32 @@ func (s *SQLite) Append(ctx context.Context, e Event) (Event, error) {
 // Flush returns when everything that was accepted so far is in the file.
 func (s *SQLite) Flush(ctx context.Context) error { return s.ask(ctx, &request{nothing: true}).err }
 
-// Retain drops what r lets go, now.
+// Retain drops what r lets go, now, and makes the file smaller. Others append meanwhile. Where ctx ends early, the rest is
+// removed later.
 func (s *SQLite) Retain(ctx context.Context, r Retention) error {
-	return s.ask(ctx, &request{nothing: true, job: func(ctx context.Context) error { return s.writer.retain(ctx, r) }}).err
+	if err := s.job(ctx, func(ctx context.Context) error { return s.writer.retain(ctx, r) }); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) (bool, error){s.writer.sweep, s.writer.vacuum} {
+		for more := true; more; {
+			err := s.job(ctx, func(ctx context.Context) (err error) {
+				more, err = step(ctx)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if ctx.Err() != nil {
+				return fmt.Errorf("journal: stopped making the file smaller: %w", context.Cause(ctx))
+			}
+		}
+	}
+	return nil
+}
+
+// job runs f on the writer's goroutine.
+func (s *SQLite) job(ctx context.Context, f func(context.Context) error) error {
+	return s.ask(ctx, &request{nothing: true, job: f}).err
 }
 
 // Redact removes the data of events for good, and records that and why. The chain still verifies.
@@ -218,7 +241,7 @@ func (s *SQLite) Redact(ctx context.Context, seqs []uint64, why string) error {
 	if len(seqs) == 0 || why == "" {
 		return errors.New("journal: redact: got no events or no reason, want both")
 	}
-	return s.ask(ctx, &request{nothing: true, job: func(ctx context.Context) error { return s.writer.redact(ctx, seqs, why) }}).err
+	return s.job(ctx, func(ctx context.Context) error { return s.writer.redact(ctx, seqs, why) })
 }
 
 // Watch implements Watcher. f hears of an event once it is in the file.

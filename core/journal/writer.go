@@ -60,6 +60,8 @@ type writer struct {
 
 	head    head
 	open    openSegment
+	floor   uint64 // the last event that was dropped
+	garbage bool   // some of those dropped are still in the file
 	pending []*request
 	fresh   []Event // written in the running transaction, to be published
 
@@ -88,48 +90,6 @@ func newWriter(ctx context.Context, conf Config, conn *sql.Conn) (*writer, error
 	return w, nil
 }
 
-// load finds the end of the chain in the file, and checks the last event.
-func (w *writer) load(ctx context.Context) error {
-	first, err := genesisOf(ctx, w.conn)
-	if err != nil {
-		return err
-	}
-	w.head, w.open = head{hash: first}, openSegment{id: 1, first: 1, prevSeal: first}
-	last, sealed, err := lastSegment(ctx, w.conn)
-	if err != nil {
-		return err
-	}
-	if sealed {
-		w.head = head{last.Last, last.End, last.Ended}
-		w.open = openSegment{id: last.ID + 1, first: last.Last + 1, prevSeal: last.Seal}
-	}
-	prev := w.head
-	err = eachRecord(ctx, w.conn, "e.seq > ? ORDER BY e.seq DESC LIMIT 2", []any{last.Last}, func(r record) error {
-		if r.event.Seq > w.head.seq {
-			w.head = head{r.event.Seq, r.hash, r.event.At}
-			return nil
-		}
-		prev = head{seq: r.event.Seq, hash: r.hash}
-		return nil
-	})
-	if err != nil || w.head.seq == last.Last {
-		return err
-	}
-	err = eachRecord(ctx, w.conn, "e.seq = ?", []any{w.head.seq}, func(r record) error {
-		if why := r.check(prev.seq, prev.hash); why != "" {
-			return fmt.Errorf("%w: the last event, %d: %s; the file is left as it is: `zeno journal verify` tells more; move it away, or a backup in its place, and start again", ErrDamaged, w.head.seq, why)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return eachRecord(ctx, w.conn, "e.seq = ?", []any{w.open.first}, func(r record) error {
-		w.open.since = r.event.At
-		return nil
-	})
-}
-
 func (w *writer) now() time.Time    { return w.conf.Now().UTC() }
 func (w *writer) fail(point string) { w.conf.failpoint(point) }
 
@@ -138,7 +98,13 @@ func (w *writer) run() {
 	defer close(w.done)
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
+	armed := false
 	for {
+		var idle chan struct{} // closed where there is something to do meanwhile
+		if w.garbage && len(w.queue) == 0 {
+			idle = make(chan struct{})
+			close(idle)
+		}
 		select {
 		case r, ok := <-w.queue:
 			if !ok {
@@ -149,14 +115,23 @@ func (w *writer) run() {
 				w.commit()
 			}
 		case <-timer.C:
+			armed = false
 			w.commit()
+		case <-idle:
+			if _, err := w.sweep(context.Background()); err != nil {
+				w.stays(err)
+			}
 		}
 		switch { // a timer that runs goes on
 		case len(w.pending) == 0:
+			armed = false
 			timer.Stop()
+		case armed:
 		case w.failing.Load() != nil:
+			armed = true
 			timer.Reset(retryAfter)
-		case len(w.pending) == 1:
+		default:
+			armed = true
 			timer.Reset(w.conf.Batch)
 		}
 	}
@@ -219,9 +194,13 @@ func (w *writer) commit() {
 	w.settle(answers, err)
 	if err == nil && sealed {
 		if err := w.retain(ctx, w.conf.Retention); err != nil {
-			w.conf.OnError(fmt.Errorf("journal: failed to drop old events, which stay: %w", explain(w.conf.Path, err)))
+			w.stays(err)
 		}
 	}
+}
+
+func (w *writer) stays(err error) {
+	w.conf.OnError(fmt.Errorf("journal: failed to drop old events, which stay for now: %w", explain(w.conf.Path, err)))
 }
 
 // settle tells those who wait how it went. After a failure, events that nobody waits for are kept and tried again; the
