@@ -1,6 +1,10 @@
 package read
 
-import "github.com/reflection-dev/zeno/lisp/value"
+import (
+	"strings"
+
+	"github.com/reflection-dev/zeno/lisp/value"
+)
 
 // elements reads forms up to the closing delimiter and leaves them on the stack, from base on. text is the opening
 // delimiter, which r.off is behind of, and stands at from.
@@ -125,7 +129,7 @@ func (r *Reader) namespacedMap() (value.Value, *Error) {
 		err = r.errorf(from, "map: got #::, want #:ns with the namespace in full")
 	case auto:
 		ns, err = r.autoNS(from, ns)
-	case ns == "" || !validName(ns) || ns == "/":
+	case ns == "" || !validName(ns) || strings.Contains(ns, "/") || strings.ContainsRune("#':%0123456789", rune(ns[0])):
 		err = r.errorf(from, "map: got #:%s, want a namespace such as #:ns{…}", shown(ns))
 	}
 	if err != nil {

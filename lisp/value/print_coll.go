@@ -1,5 +1,7 @@
 package value
 
+import "strings"
+
 // coll prints a collection, one level deeper.
 func (p *Printer) coll(t *Thread, v Value) {
 	if p.Level >= 0 && p.level >= p.Level {
@@ -146,14 +148,15 @@ func (p *Printer) key(t *Thread, k Value, ns string) {
 func sharedNS(t *Thread, m Value) string {
 	shared := ""
 	EachKV(t, m, func(k, _ Value) bool {
-		ns := ""
+		ns, alone := "", true
 		switch k.Kind() {
 		case KindKeyword:
-			ns = As[Keyword](k).NS
+			kw := As[Keyword](k)
+			ns, alone = kw.NS, kw.Name != "" && kw.Name[0] != ':' && !strings.Contains(kw.Name, "/")
 		case KindSymbol:
-			ns = As[Symbol](k).NS
+			ns, alone = As[Symbol](k).NS, readsAlone(As[Symbol](k).Name)
 		}
-		if ns == "" || shared != "" && ns != shared {
+		if !alone || !readsAlone(ns) || ns == "_" || shared != "" && ns != shared {
 			shared = ""
 			return false
 		}
@@ -161,6 +164,19 @@ func sharedNS(t *Thread, m Value) string {
 		return true
 	})
 	return shared
+}
+
+// readsAlone tells whether the name of a symbol that was read after a namespace is a symbol without it too: the nil of a/nil
+// and the #b of a/#b are not.
+func readsAlone(name string) bool {
+	digit := func(i int) bool { return i < len(name) && name[i] >= '0' && name[i] <= '9' }
+	switch {
+	case name == "" || name == "nil" || name == "true" || name == "false" || digit(0):
+		return false
+	case name[0] == '+' || name[0] == '-':
+		return !digit(1)
+	}
+	return !strings.ContainsRune("#':%", rune(name[0])) && !strings.Contains(name, "/")
 }
 
 // meta prints the metadata of v, if it has any, as the reader takes it.
