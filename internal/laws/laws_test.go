@@ -100,7 +100,7 @@ var may = map[string][]string{
 	"nrepl":         {"lisp", "nrepl"},
 	"stdlib":        {"lisp", "stdlib"},
 	"core":          {"lisp", "nrepl", "gateway", "stdlib", "core"},
-	"internal":      {"lisp", "gateway", "stdlib", "core", "internal", "examples", "home-template"},
+	"internal":      {"lisp", "nrepl", "gateway", "stdlib", "core", "internal", "examples", "home-template"},
 	"main.go":       {"core", "internal"},
 	"examples":      {},
 	"home-template": {},
