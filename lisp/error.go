@@ -103,7 +103,7 @@ func describeException(t *value.Thread, ex *value.Exception, sources texts, dept
 	if e.Kind == "" {
 		e.Kind = "value"
 	}
-	if !ex.Data.IsNil() {
+	if ex.Data.Kind().IsMap() && value.Count(t, ex.Data) > 0 {
 		e.Data = value.Brief(t, ex.Data)
 	}
 	if ex.Cause.Kind() == value.KindException && depth < 8 {

@@ -68,6 +68,7 @@ func (a *analyser) symbol(sym *value.Symbol) node {
 	}
 	if v.Macro.Load() {
 		ex := value.Errorf("CompilerException", "macro: can't take the value of %s", v.FullName())
+		ex.Hint = "call it, inside a function where one is wanted: #(" + sym.FullName() + " %)"
 		ex.Pos = a.place(sym.Pos())
 		panic(ex)
 	}

@@ -38,14 +38,14 @@ func emitFn(n *fnNode) exec {
 
 // emitCode emits the arities of a function into a Code.
 func emitCode(n *fnNode) *value.Code {
-	c := &value.Code{Name: n.name, Pos: n.pos, Cost: 1, Held: n.held}
+	c := &value.Code{Name: n.name, Pos: n.pos, Cost: 1, Held: n.held, Hidden: n.hidden}
 	fixed := map[int]*body{}
 	var rest *body
 	var counts []int
 	for _, ar := range n.arities {
 		b := newBody(c, ar)
 		c.Cost = max(c.Cost, 1+ar.scope.deepest/8)
-		counts = append(counts, len(ar.params))
+		counts = append(counts, max(0, len(ar.params)-n.hidden))
 		if ar.rest != nil {
 			rest = b
 		} else {

@@ -105,7 +105,7 @@ func Resolve(t *value.Thread, sym *value.Symbol) *value.Var { return resolveVar(
 // unresolved says that sym means nothing, and what is near.
 func (a *analyser) unresolved(sym *value.Symbol) *value.Exception {
 	ex := value.Errorf("UnresolvedSymbolException", "symbol: unable to resolve %s", sym.FullName())
-	if why := leftOutHint(sym.NS, sym.Name); why != "" {
+	if why := absent(a.t, sym); why != "" {
 		ex.Hint = why
 	} else if near := nearest(a.t, sym, a.localNames()); near != "" {
 		ex.Hint = "did you mean " + near + "?"

@@ -177,8 +177,11 @@ func (a *analyser) letfn(form value.Value, args []value.Value, c ctx) node {
 
 // def analyses (def name), (def name init) and (def name "doc" init).
 func (a *analyser) def(form value.Value, args []value.Value, _ ctx) node {
-	if len(args) == 0 || len(args) > 3 || args[0].Kind() != value.KindSymbol {
-		panic(a.fail(form, "def: got %d forms, want a name, perhaps a docstring, and a value", len(args)))
+	if len(args) == 0 || len(args) > 3 {
+		panic(a.fail(form, "def: got %s, want a name, perhaps a docstring, and a value", value.Plural(len(args), "form")))
+	}
+	if args[0].Kind() != value.KindSymbol {
+		panic(a.fail(form, "def: got %s (%s), want a name first", value.Brief(a.t, args[0]), args[0].Kind()))
 	}
 	sym := value.As[value.Symbol](args[0])
 	meta := value.Meta(args[0])
@@ -198,7 +201,11 @@ func (a *analyser) def(form value.Value, args []value.Value, _ ctx) node {
 	}
 	if len(args) > 1 {
 		n.init = a.analyse(args[len(args)-1], ctxExpr)
-		if f, ok := n.init.(*fnNode); ok && f.name == a.t.NS().Name+"/fn" {
+		f, ok := n.init.(*fnNode)
+		if ok && n.macro {
+			f.hidden = 2
+		}
+		if ok && f.name == a.t.NS().Name+"/fn" {
 			f.name = n.v.FullName()
 		}
 	}

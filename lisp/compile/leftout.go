@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/reflection-dev/zeno/lisp/value"
 )
 
 // leftOut lists the names of clojure.core and of Joker's core that this dialect leaves out on purpose, by the reason, which
@@ -57,13 +59,21 @@ func LeftOutNames() (reasons []string, names map[string][]string) {
 	return slices.Sorted(maps.Keys(names)), names
 }
 
-// leftOutHint is what an unresolved symbol is told when Clojure has the name and the dialect has not.
-func leftOutHint(ns, name string) string {
-	if ns != "" && ns != "clojure.core" && ns != "joker.core" {
-		return ""
-	}
-	if why, ok := LeftOut(name); ok {
-		return "left out on purpose: it " + why
+// absent says why sym, which means nothing, is not here, where that is known: the dialect leaves it out, it is about the
+// JVM, or its namespace is not loaded. An agent loads nothing, and is told of its grant elsewhere.
+func absent(t *value.Thread, sym *value.Symbol) string {
+	switch ns, name := sym.NS, sym.Name; {
+	case ns == "" || ns == "clojure.core" || ns == "joker.core":
+		if why, ok := LeftOut(name); ok {
+			return "left out on purpose: it " + why
+		}
+		if len(name) > 1 && (name[0] == '.' || strings.HasSuffix(name, ".")) && !strings.HasPrefix(name, "..") {
+			return "there are no Java objects here to call; use functions, such as those of clojure.string"
+		}
+	case ns[0] >= 'A' && ns[0] <= 'Z' || strings.HasPrefix(ns, "java."):
+		return "there are no Java classes here; use functions, such as parse-long or those of clojure.math and clojure.string"
+	case !t.Env.Isolate && namespaceOf(t, t.NS(), ns) == nil:
+		return "there is no namespace or alias " + ns + " here; require it first"
 	}
 	return ""
 }

@@ -67,6 +67,7 @@ type (
 		arities  []*arity
 		captures []*localNode // in the enclosing frame
 		meta     node         // or nil
+		hidden   int          // parameters that nobody writes an argument for: those of a macro
 		held     value.Value  // marks the constants of the code
 		pos      *value.Pos
 	}

@@ -68,14 +68,14 @@ func (a *analyser) misplaced(form value.Value, _ []value.Value, _ ctx) node {
 
 func (a *analyser) quote(form value.Value, args []value.Value, _ ctx) node {
 	if len(args) != 1 {
-		panic(a.fail(form, "quote: got %d forms, want 1", len(args)))
+		panic(a.fail(form, "quote: got %s, want 1", value.Plural(len(args), "form")))
 	}
 	return a.constant(args[0])
 }
 
 func (a *analyser) ifForm(form value.Value, args []value.Value, c ctx) node {
 	if len(args) < 2 || len(args) > 3 {
-		panic(a.fail(form, "if: got %d forms, want a test, a then and at most one else", len(args)))
+		panic(a.fail(form, "if: got %s, want a test, a then and at most one else", value.Plural(len(args), "form")))
 	}
 	n := &ifNode{test: a.analyse(args[0], ctxExpr), then: a.analyse(args[1], c), els: &constNode{value.Nil}}
 	if len(args) == 3 {
@@ -99,7 +99,7 @@ func (a *analyser) bindings(form value.Value, args []value.Value, who string) (n
 	}
 	xs := value.ToSlice(a.t, args[0])
 	if len(xs)%2 != 0 {
-		panic(a.fail(form, "%s: got %d forms in the binding vector, want an even number", who, len(xs)))
+		panic(a.fail(form, "%s: got %s in the binding vector, want an even number", who, value.Plural(len(xs), "form")))
 	}
 	for i := 0; i < len(xs); i += 2 {
 		names = append(names, a.plainName(form, xs[i], who))
@@ -156,7 +156,7 @@ func (a *analyser) recur(form value.Value, args []value.Value, c ctx) node {
 		panic(a.fail(form, "recur: got it outside tail position, want it last in a loop or fn (and not across try)"))
 	}
 	if len(args) != len(a.target.locals) {
-		panic(a.fail(form, "recur: got %d values, want %d, one for each binding", len(args), len(a.target.locals)))
+		panic(a.fail(form, "recur: got %s, want %d, one for each binding", value.Plural(len(args), "value"), len(a.target.locals)))
 	}
 	a.target.used = true
 	saved := a.fn.next
@@ -184,7 +184,7 @@ func (a *analyser) mustResolve(name value.Value) *value.Var {
 
 func (a *analyser) set(form value.Value, args []value.Value, _ ctx) node {
 	if len(args) != 2 || args[0].Kind() != value.KindSymbol {
-		panic(a.fail(form, "set!: got %d forms, want the name of a var and a value", len(args)))
+		panic(a.fail(form, "set!: got %s, want the name of a var and a value", value.Plural(len(args), "form")))
 	}
 	if a.lookup(value.As[value.Symbol](args[0])) != nil {
 		panic(a.fail(form, "set!: got a local, want a dynamic var; locals never change"))
@@ -194,7 +194,7 @@ func (a *analyser) set(form value.Value, args []value.Value, _ ctx) node {
 
 func (a *analyser) throw(form value.Value, args []value.Value, _ ctx) node {
 	if len(args) != 1 {
-		panic(a.fail(form, "throw: got %d forms, want one exception", len(args)))
+		panic(a.fail(form, "throw: got %s, want one exception", value.Plural(len(args), "form")))
 	}
 	return &throwNode{a.analyse(args[0], ctxExpr), a.pos(form)}
 }
@@ -205,7 +205,7 @@ func (a *analyser) binding(form value.Value, args []value.Value, _ ctx) node {
 	}
 	xs := value.ToSlice(a.t, args[0])
 	if len(xs)%2 != 0 {
-		panic(a.fail(form, "binding: got %d forms in the binding vector, want an even number", len(xs)))
+		panic(a.fail(form, "binding: got %s in the binding vector, want an even number", value.Plural(len(xs), "form")))
 	}
 	saved, target := a.fn.next, a.target
 	n := &bindingNode{temp: a.fn.slots(len(xs) / 2)}
@@ -293,7 +293,7 @@ func (a *analyser) clause(f value.Value) string {
 func (a *analyser) catch(f value.Value) catchClause {
 	parts := value.ToSlice(a.t, value.Next(a.t, f))
 	if len(parts) < 2 {
-		panic(a.fail(f, "catch: got %d forms, want a class, a name and a body", len(parts)))
+		panic(a.fail(f, "catch: got %s, want a class, a name and a body", value.Plural(len(parts), "form")))
 	}
 	scope, next := a.scope, a.fn.next
 	l := a.bind(a.plainName(f, parts[1], "catch"))

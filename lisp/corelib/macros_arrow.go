@@ -110,7 +110,7 @@ func macCondLast(t *value.Thread, form, _ value.Value, args []value.Value) value
 func condArrow(t *value.Thread, form value.Value, who string, args []value.Value, into threader) value.Value {
 	clauses := args[1:]
 	if len(clauses)%2 != 0 {
-		panic(malformed(form, "%s: got %d forms after the value, want an even number: a test and a form each time", who, len(clauses)))
+		panic(malformed(form, "%s: got %s after the value, want an even number: a test and a form each time", who, value.Plural(len(clauses), "form")))
 	}
 	if len(clauses) == 0 {
 		return args[0]

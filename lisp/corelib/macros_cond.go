@@ -58,7 +58,7 @@ func nestTests(t *value.Thread, args []value.Value, none value.Value, choose fun
 
 func macCond(t *value.Thread, form, _ value.Value, args []value.Value) value.Value {
 	if len(args)%2 != 0 {
-		panic(malformed(form, "cond: got %d forms, want an even number: a test and an expression each time", len(args)))
+		panic(malformed(form, "cond: got %s, want an even number: a test and an expression each time", value.Plural(len(args), "form")))
 	}
 	out := value.Nil
 	for i := len(args) - 2; i >= 0; i -= 2 {

@@ -109,7 +109,7 @@ func (b *binder) sequence(pattern, whole value.Value) {
 	}
 	switch {
 	case rest >= 0 && rest != len(xs)-2:
-		panic(b.fail("got %d forms after &, want 1: the name of the rest", len(xs)-rest-1))
+		panic(b.fail("got %s after &, want 1: the name of the rest", value.Plural(len(xs)-rest-1, "form")))
 	case rest >= 0:
 		b.walk(xs[:rest], xs[rest+1], whole)
 	default:

@@ -96,7 +96,7 @@ func (s *fnSource) arity(params value.Value, body []value.Value) value.Value {
 func (s *fnSource) checkRest(xs []value.Value) {
 	for i, x := range xs {
 		if isNamed(x, "&") && (i != len(xs)-2 || isNamed(xs[i+1], "&")) {
-			panic(malformed(s.form, "%s: got %d forms after &, want 1: the name of the rest", s.who, len(xs)-i-1))
+			panic(malformed(s.form, "%s: got %s after &, want 1: the name of the rest", s.who, value.Plural(len(xs)-i-1, "form")))
 		}
 	}
 }

@@ -150,8 +150,8 @@ func bindingForms(t *value.Thread, form value.Value, who string, v value.Value) 
 func pairsOf(t *value.Thread, form value.Value, who string, v value.Value) []value.Value {
 	xs := bindingForms(t, form, who, v)
 	if len(xs)%2 != 0 {
-		panic(malformed(form, "%s: got %d forms in %s, want an even number: a name and a value each time",
-			who, len(xs), value.Brief(t, v)))
+		panic(malformed(form, "%s: got %s in %s, want an even number: a name and a value each time",
+			who, value.Plural(len(xs), "form"), value.Brief(t, v)))
 	}
 	return xs
 }
@@ -160,7 +160,7 @@ func pairsOf(t *value.Thread, form value.Value, who string, v value.Value) []val
 func onePair(t *value.Thread, form value.Value, who string, v value.Value) (pattern, init value.Value) {
 	xs := bindingForms(t, form, who, v)
 	if len(xs) != 2 {
-		panic(malformed(form, "%s: got %d forms in %s, want 2: a name and a value", who, len(xs), value.Brief(t, v)))
+		panic(malformed(form, "%s: got %s in %s, want 2: a name and a value", who, value.Plural(len(xs), "form"), value.Brief(t, v)))
 	}
 	return xs[0], xs[1]
 }

@@ -24,7 +24,7 @@ func CompileRegex(t *Thread, src string) Value {
 	}
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		panic(patternError(src, reason(err)))
+		panic(patternError(src, reason(src, err)))
 	}
 	size := programSize(tree)
 	if size > maxProgram {
@@ -34,7 +34,7 @@ func CompileRegex(t *Thread, src string) Value {
 	t.Charge(size * instBytes)
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		panic(patternError(src, reason(err)))
+		panic(patternError(src, reason(src, err)))
 	}
 	r := &value.Regex{Header: value.Head(value.KindRegex), Source: src, Go: pattern, Size: size,
 		Groups: re.NumSubexp(), Names: re.SubexpNames(), Search: re}
@@ -44,9 +44,14 @@ func CompileRegex(t *Thread, src string) Value {
 	return value.Of(r)
 }
 
-func reason(err error) string {
-	if e, ok := err.(*syntax.Error); ok {
-		return e.Code.String() + " " + e.Expr
+// reason words an error of the regexp package; the part it is about is shown where it is not all of src.
+func reason(src string, err error) string {
+	e, ok := err.(*syntax.Error)
+	switch {
+	case ok && (e.Expr == "" || e.Expr == src):
+		return e.Code.String()
+	case ok:
+		return e.Code.String() + ": " + e.Expr
 	}
 	return err.Error()
 }
@@ -98,7 +103,7 @@ func resume(r *value.Regex) *regexp.Regexp {
 func formOfRegex(r *value.Regex, pattern string) *regexp.Regexp {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		panic(patternError(r.Source, reason(err)))
+		panic(patternError(r.Source, reason(r.Source, err)))
 	}
 	return re
 }

@@ -55,6 +55,9 @@ func (t *Thread) callOther(f Value, args []Value) Value {
 	if v, ok := t.callObject(f, args); ok {
 		return v
 	}
+	if f.IsNil() {
+		panic(Errorf("ClassCastException", "call: got nil, want a function"))
+	}
 	panic(Errorf("ClassCastException", "call: got %s (%s), want a function", Brief(t, f), f.Kind()))
 }
 

@@ -2,6 +2,7 @@ package value
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -100,8 +101,12 @@ func (e *Exception) IsA(class string) bool {
 
 // ArityError says that c was called with n arguments.
 func ArityError(c *Code, n int) *Exception {
+	n -= c.Hidden
 	return Errorf("ArityException", "%s: got %d argument%s, want %s", c.Name, n, plural(n), c.Arities)
 }
+
+// Plural is a count with its noun: 1 form, 2 forms.
+func Plural(n int, noun string) string { return strconv.Itoa(n) + " " + noun + plural(n) }
 
 func plural(n int) string {
 	if n == 1 {

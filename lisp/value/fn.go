@@ -39,6 +39,7 @@ type Code struct {
 	Pos     *Pos
 	Cost    int    // frames it counts for the depth limit
 	Arities string // for messages: "1, 2 or more"
+	Hidden  int    // arguments that the caller does not write: a macro's form and environment
 }
 
 // Fn is a function: a Code and what it closed over.
