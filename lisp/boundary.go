@@ -220,11 +220,13 @@ func (c Crossing) items(t *value.Thread, v value.Value) []value.Value {
 // function wraps an isolate's function for the orchestrator: each call runs on a fork of the isolate's thread, charged
 // to the evaluation that made it, and fails once that has ended.
 func (c Crossing) function(t *value.Thread, f value.Value) value.Value {
+	here, depth := t.Fork(), t.Depth() // t itself goes on meanwhile, when it is called later
 	b := &value.Builtin{Name: c.What}
 	b.N = func(caller *value.Thread, args []value.Value) value.Value {
-		n := t.Fork()
+		n := here.Fork()
 		defer n.Flush()
 		v, err := boundary(n, nil, func() value.Value {
+			n.Deeper(depth + caller.Depth()) // it runs on the Go stack of both
 			n.Safepoint()
 			in := make([]value.Value, len(args))
 			for i, a := range args {

@@ -149,6 +149,7 @@ func (i *Isolate) eval(t *value.Thread, code string) (res Result) {
 		t.Pos = nil
 		v := evalSource(t, i.rt, code, evalFile, 1, 1)
 		res.Value = value.PrStr(t, v)
+		t.Safepoint() // a future may have met a limit
 		return v
 	})
 	if err != nil {

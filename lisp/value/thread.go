@@ -33,15 +33,17 @@ type Run struct {
 
 	live liveMeter
 
-	done  <-chan struct{}
-	ended atomic.Bool // the evaluation is over: its futures stop at their next safepoint
+	done    <-chan struct{}
+	tripped atomic.Pointer[limit.Error] // the limit that ends the evaluation of an isolate, whichever thread it met
+	halt    chan struct{}               // closed when tripped is set, for threads that wait
+	ended   atomic.Bool                 // the evaluation is over: its futures stop at their next safepoint
 
 	workers sync.WaitGroup
 }
 
 // NewRun starts the budget of one evaluation.
 func NewRun(ctx context.Context, l limit.Limits) *Run {
-	r := &Run{Limits: l, Context: ctx, done: ctx.Done(), Out: io.Discard, began: time.Now()}
+	r := &Run{Limits: l, Context: ctx, done: ctx.Done(), halt: make(chan struct{}), Out: io.Discard, began: time.Now()}
 	r.steps.Store(l.Steps)
 	r.alloc.Store(l.Alloc)
 	r.output.Store(l.Output)
@@ -218,6 +220,10 @@ func (t *Thread) Safepoint() {
 	if t.ended.Load() {
 		t.trip(limit.Cancel, 0, 0)
 	}
+	if e := t.tripped.Load(); e != nil {
+		t.unwind = true
+		panic(e)
+	}
 	if !t.Deadline.IsZero() && time.Now().After(t.Deadline) {
 		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
 	}
@@ -263,6 +269,8 @@ func (t *Thread) Await(ch <-chan struct{}, d time.Duration) bool {
 		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
 	case <-t.quit:
 		t.trip(limit.Cancel, 0, 0)
+	case <-t.halt:
+		t.Safepoint()
 	case <-t.done:
 		t.cancelled()
 	}
@@ -331,10 +339,17 @@ func (t *Thread) Go(f func(*Thread)) {
 	}()
 }
 
-// trip ends the evaluation: the panic passes every Lisp try.
+// trip ends the evaluation: the panic passes every Lisp try. In an isolate it ends on every thread, so that no code goes
+// on beside a future that ran out, or behind a capability that was handed a function that did.
 func (t *Thread) trip(k limit.Kind, lim, used int64) {
 	t.unwind = true
-	panic(&limit.Error{Kind: k, Limit: lim, Used: used})
+	e := &limit.Error{Kind: k, Limit: lim, Used: used}
+	if k != limit.Cancel && t.Env != nil && t.Env.Isolate {
+		if t.tripped.CompareAndSwap(nil, e) {
+			close(t.halt)
+		}
+	}
+	panic(e)
 }
 
 // Unwinding tells whether a limit is ending the evaluation; no Lisp code may run then.
