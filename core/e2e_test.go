@@ -95,7 +95,8 @@ func startReal(t *testing.T, cli, src string, change ...func(*core.Config)) *rea
 	if err != nil {
 		t.Fatal(err)
 	}
-	conf := core.Config{Home: h, Err: r.err, Path: path, Guard: self}
+	// In memory, so that it can be read after Close; journal_test.go has the home's own.
+	conf := core.Config{Home: h, Err: r.err, Path: path, Guard: self, Journal: &journal.Memory{}}
 	for _, f := range change {
 		f(&conf)
 	}

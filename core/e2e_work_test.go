@@ -99,6 +99,7 @@ call ok notes()
 eval ok
 eval unresolved
 refused unresolved
+call/intent
 call ok save!("{\"mail\" 5, \"search\" 42}")
 eval ok
 eval unresolved
