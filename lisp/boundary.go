@@ -30,7 +30,7 @@ func Capable(c Capability) value.Value {
 
 // Invoke calls the capability from the isolate's thread t: arguments and result cross, the call is counted.
 func (c Capability) Invoke(t *value.Thread, args []value.Value) value.Value {
-	t.Safepoint()
+	t.Stoppable()
 	t.HostCall() // also where the arguments do not cross: the attempt is recorded
 	plain := c.arguments(t, args)
 	ctx := t.Context
@@ -44,18 +44,45 @@ func (c Capability) Invoke(t *value.Thread, args []value.Value) value.Value {
 	if err != nil {
 		panic(c.failure(t, ctx, err))
 	}
+	if immediate(v) {
+		t.Step()
+		return v
+	}
 	return Plain(t, v, Crossing{What: fmt.Sprintf("%s: its result", c.Name)})
+}
+
+// immediate tells whether v is plain data without any object behind it: most arguments and many results are, and a call
+// with nothing else needs no walk.
+func immediate(v value.Value) bool {
+	switch v.Kind() {
+	case value.KindNil, value.KindBool, value.KindInt, value.KindFloat, value.KindChar:
+		return true
+	}
+	return false
 }
 
 // arguments realises args to plain data. They are charged as if nothing in them were shared, and held all at once: whoever
 // gets them has no limits, and may well print them.
 func (c Capability) arguments(t *value.Thread, args []value.Value) []value.Value {
-	plain, weight := make([]value.Value, len(args)), 0
+	plain := make([]value.Value, len(args))
+	for i, a := range args {
+		if !immediate(a) {
+			c.realise(t, args, plain)
+			return plain
+		}
+		t.Step()
+		t.Charge(immediateBytes)
+		plain[i] = a
+	}
+	return plain
+}
+
+func (c Capability) realise(t *value.Thread, args, plain []value.Value) {
+	weight := 0
 	defer func() { t.Unpin(weight) }()
 	for i, a := range args {
 		plain[i] = Plain(t, a, Crossing{What: fmt.Sprintf("%s: argument %d", c.Name, i+1), Functions: c.AcceptsFns, weight: &weight})
 	}
-	return plain
 }
 
 // failure is the error of a capability as its caller sees it: the message and the data, never the orchestrator's stack.
@@ -81,6 +108,9 @@ func (c Capability) failure(t *value.Thread, ctx context.Context, err error) *va
 	return ex
 }
 
+// immediateBytes is what a value without an object weighs.
+const immediateBytes = 16
+
 // Crossing says what a value that leaves its environment may hold.
 type Crossing struct {
 	What      string // for errors: what crosses
@@ -95,7 +125,7 @@ func (c Crossing) weigh(t *value.Thread, v value.Value) {
 	if c.weight == nil {
 		return
 	}
-	n := 16
+	n := immediateBytes
 	switch v.Kind() {
 	case value.KindString:
 		n += len(v.Text())

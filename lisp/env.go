@@ -51,9 +51,6 @@ func (r *Runtime) NewEnv(c EnvConfig) *Env {
 		c.Context = context.Background()
 	}
 	core := own(r.core)
-	for _, b := range r.host {
-		define(core, b)
-	}
 	e.env = value.NewEnv(core, nil)
 	e.env.Add(core)
 	for name, ns := range r.shared {
@@ -76,16 +73,11 @@ func (r *Runtime) NewEnv(c EnvConfig) *Env {
 }
 
 func (e *Env) addHost(c EnvConfig) {
-	for name, bs := range c.Namespaces {
-		ns := e.env.Create(name)
-		for _, b := range bs {
-			define(ns, b)
-		}
-	}
-	for name, bs := range corelib.Namespaces() {
-		for _, b := range bs {
-			if b.Host {
-				define(e.env.Create(name), b)
+	for _, tables := range []map[string][]value.Builtin{c.Namespaces, e.rt.host} {
+		for name, bs := range tables {
+			ns := e.env.Create(name)
+			for i := range bs {
+				define(ns, &bs[i])
 			}
 		}
 	}

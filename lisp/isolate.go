@@ -25,13 +25,14 @@ type Isolate struct {
 // NewIsolate makes an isolate under limits; zero fields take their defaults.
 func (r *Runtime) NewIsolate(l Limits) *Isolate {
 	i := &Isolate{rt: r, limits: l.OrDefault()}
-	i.env = value.NewEnv(r.core, r.library)
+	i.env = value.NewEnv(r.core, r.lookup)
 	i.env.Isolate = true
 	i.env.OutVar = r.out
-	i.env.Home = i.env.Create("user")
+	i.env.Home = value.NewNamespace("user")
+	i.env.Add(i.env.Home)
 	i.env.Eval = compile.Eval
 	i.env.Macroexpand, i.env.Macroexpand1 = compile.Macroexpand, compile.Macroexpand1
-	i.env.EvalText = func(t *value.Thread, src, file string) value.Value { return evalSource(t, r, src, file, 1, 1) }
+	i.env.EvalText = r.evalText
 	return i
 }
 

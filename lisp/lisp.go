@@ -37,10 +37,14 @@ const CoreName = "clojure.core"
 type Runtime struct {
 	core    *value.Namespace            // the pure core, sealed
 	shared  map[string]*value.Namespace // pure libraries, sealed
-	host    []value.Builtin             // core functions that reach outside: for trusted environments
+	host    map[string][]value.Builtin  // functions that reach outside, by namespace: for trusted environments
 	out     *value.Var                  // *out* of isolates: bound by with-out-str, named by nothing
 	interns *value.Interner
 	pool    *pool // of memory for isolates
+
+	// What every isolate is given, made once.
+	lookup   func(string) *value.Namespace
+	evalText func(t *value.Thread, src, file string) value.Value
 }
 
 // New makes a runtime with the defaults of Config.
@@ -49,22 +53,16 @@ func New() *Runtime { return NewRuntime(Config{}) }
 // NewRuntime makes a runtime.
 func NewRuntime(c Config) *Runtime {
 	r := &Runtime{core: value.NewNamespace(CoreName), shared: map[string]*value.Namespace{}, interns: &value.Interner{}, pool: newPool(c)}
-	for _, b := range corelib.Core() {
-		if b.Host {
-			r.host = append(r.host, b)
-			continue
-		}
-		seal(r.core, b)
-	}
+	r.host = map[string][]value.Builtin{CoreName: fill(r.core, corelib.Core())}
 	for name, bs := range corelib.Namespaces() {
 		ns := value.NewNamespace(name)
-		for _, b := range bs {
-			if !b.Host {
-				seal(ns, b)
-			}
+		if host := fill(ns, bs); host != nil {
+			r.host[name] = host
 		}
 		r.shared[name] = ns
 	}
+	r.lookup = r.library
+	r.evalText = func(t *value.Thread, src, file string) value.Value { return evalSource(t, r, src, file, 1, 1) }
 	r.constants()
 	r.out = value.NewVar(CoreName, "*out*")
 	r.out.Dynamic.Store(true)
@@ -97,15 +95,23 @@ func (r *Runtime) constants() {
 	}
 }
 
-// seal defines b in ns for good.
-func seal(ns *value.Namespace, b value.Builtin) {
-	define(ns, b).Sealed = true
+// fill defines for good what of bs is pure, and gives back what is not. ns keeps bs.
+func fill(ns *value.Namespace, bs []value.Builtin) (host []value.Builtin) {
+	ns.Grow(len(bs))
+	for i := range bs {
+		if bs[i].Host {
+			host = append(host, bs[i])
+			continue
+		}
+		define(ns, &bs[i]).Sealed = true
+	}
+	return host
 }
 
-// define defines b in ns.
-func define(ns *value.Namespace, b value.Builtin) *value.Var {
+// define defines b in ns, which keeps it.
+func define(ns *value.Namespace, b *value.Builtin) *value.Var {
 	v := ns.Intern(b.Name)
-	v.SetRoot(value.Of(value.NewBuiltin(v.FullName(), &b)))
+	v.SetRoot(value.Of(value.NewBuiltin(v.FullName(), b)))
 	v.Macro.Store(b.Macro)
 	v.Private.Store(b.Private)
 	return v
@@ -137,10 +143,11 @@ func (r *Runtime) library(name string) *value.Namespace {
 // stays sealed.
 func own(ns *value.Namespace) *value.Namespace {
 	c := value.NewNamespace(ns.Name)
-	for _, v := range ns.Vars() {
+	c.Grow(ns.Len())
+	ns.Each(func(v *value.Var) {
 		if compile.Intrinsic(v.Name) && ns.Name == CoreName {
 			c.Put(v)
-			continue
+			return
 		}
 		w := c.Intern(v.Name)
 		root, _ := v.Root()
@@ -148,6 +155,6 @@ func own(ns *value.Namespace) *value.Namespace {
 		w.Macro.Store(v.Macro.Load())
 		w.Dynamic.Store(v.Dynamic.Load())
 		w.Private.Store(v.Private.Load())
-	}
+	})
 	return c
 }

@@ -87,10 +87,4 @@ func Constants() map[string][]Const {
 	}
 }
 
-func concat(tables ...[]Def) []Def {
-	var all []Def
-	for _, t := range tables {
-		all = append(all, t...)
-	}
-	return all
-}
+func concat(tables ...[]Def) []Def { return slices.Concat(tables...) }

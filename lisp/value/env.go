@@ -184,7 +184,7 @@ type Namespace struct {
 	meta atomic.Pointer[Value]
 
 	mu      sync.RWMutex
-	vars    map[string]*Var            // defined here
+	vars    map[string]*Var            // defined here; nil until something is, as in most isolates
 	refers  map[string]*Var            // referred from elsewhere
 	aliases map[string]string          // alias -> namespace name
 	core    atomic.Pointer[coreFilter] // what of the core is known here; nil: all
@@ -216,7 +216,7 @@ func (n *Namespace) SeesCore(name string) bool {
 
 // NewNamespace makes an empty namespace.
 func NewNamespace(name string) *Namespace {
-	return &Namespace{Header: Head(KindNamespace), Name: name, vars: map[string]*Var{}}
+	return &Namespace{Header: Head(KindNamespace), Name: name}
 }
 
 // Var gives the var defined here under name, or nil.
@@ -243,16 +243,24 @@ func (n *Namespace) Intern(name string) *Var {
 	v := n.vars[name]
 	if v == nil {
 		v = NewVar(n.Name, name)
-		n.vars[name] = v
+		n.define(v)
 	}
 	return v
+}
+
+// define adds v; the caller holds the lock.
+func (n *Namespace) define(v *Var) {
+	if n.vars == nil {
+		n.vars = map[string]*Var{}
+	}
+	n.vars[v.Name] = v
 }
 
 // Put defines v here under its name.
 func (n *Namespace) Put(v *Var) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.vars[v.Name] = v
+	n.define(v)
 }
 
 // Unmap removes name, defined or referred.
@@ -312,6 +320,31 @@ func (n *Namespace) Aliases() map[string]string {
 	return maps.Clone(n.aliases)
 }
 
+// Grow makes room for vars to come in an empty namespace.
+func (n *Namespace) Grow(more int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.vars == nil {
+		n.vars = make(map[string]*Var, more)
+	}
+}
+
+// Len counts what is defined here.
+func (n *Namespace) Len() int {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return len(n.vars)
+}
+
+// Each calls f with what is defined here, in no order. f must not use the namespace.
+func (n *Namespace) Each(f func(*Var)) {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	for _, v := range n.vars {
+		f(v)
+	}
+}
+
 // Vars copies what is defined here, sorted by name.
 func (n *Namespace) Vars() []*Var { return sorted(&n.mu, &n.vars) }
 
@@ -339,7 +372,8 @@ type Env struct {
 	Core    *Namespace
 
 	mu     sync.RWMutex
-	spaces map[string]*Namespace // own namespaces by name
+	first  *Namespace            // the first of its own namespaces: most isolates have no other
+	spaces map[string]*Namespace // the others by name; nil: none
 	shared func(name string) *Namespace
 	gensym atomic.Int64
 	live   liveMeter // of an isolate
@@ -367,7 +401,7 @@ type Env struct {
 // NewEnv makes an environment over a core. shared looks up namespaces that the environment reads but does not own; it
 // may be nil.
 func NewEnv(core *Namespace, shared func(string) *Namespace) *Env {
-	return &Env{Core: core, shared: shared, spaces: map[string]*Namespace{}}
+	return &Env{Core: core, shared: shared}
 }
 
 // Namespace gives the namespace of a name, or nil. joker.x and clojure.x are two names of one library.
@@ -389,7 +423,7 @@ func (e *Env) Namespace(name string) *Namespace {
 
 func (e *Env) exactly(name string) *Namespace {
 	e.mu.RLock()
-	n := e.spaces[name]
+	n := e.own(name)
 	e.mu.RUnlock()
 	if n == nil && e.shared != nil {
 		n = e.shared(name)
@@ -404,25 +438,48 @@ func (e *Env) Create(name string) *Namespace {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	n := e.spaces[name]
+	n := e.own(name)
 	if n == nil {
 		n = NewNamespace(name)
-		e.spaces[name] = n
+		e.add(n)
 	}
 	return n
+}
+
+// own gives one of the environment's own namespaces, or nil; the caller holds the lock.
+func (e *Env) own(name string) *Namespace {
+	if e.first != nil && e.first.Name == name {
+		return e.first
+	}
+	return e.spaces[name]
+}
+
+// add makes n an own namespace, in place of one of its name; the caller holds the lock to write.
+func (e *Env) add(n *Namespace) {
+	switch {
+	case e.first == nil && e.spaces[n.Name] == nil || e.first != nil && e.first.Name == n.Name:
+		e.first = n
+		return
+	case e.spaces == nil:
+		e.spaces = map[string]*Namespace{}
+	}
+	e.spaces[n.Name] = n
 }
 
 // Add makes n one of the environment's own namespaces.
 func (e *Env) Add(n *Namespace) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.spaces[n.Name] = n
+	e.add(n)
 }
 
 // Remove forgets a namespace.
 func (e *Env) Remove(name string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.first != nil && e.first.Name == name {
+		e.first = nil
+	}
 	delete(e.spaces, name)
 }
 
@@ -430,10 +487,12 @@ func (e *Env) Remove(name string) {
 func (e *Env) Namespaces() []*Namespace {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	out := make([]*Namespace, 0, len(e.spaces))
-	for _, k := range slices.Sorted(maps.Keys(e.spaces)) {
-		out = append(out, e.spaces[k])
+	out := make([]*Namespace, 0, len(e.spaces)+1)
+	if e.first != nil {
+		out = append(out, e.first)
 	}
+	out = slices.AppendSeq(out, maps.Values(e.spaces))
+	slices.SortFunc(out, func(a, b *Namespace) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -102,7 +102,11 @@ func (e *Exception) IsA(class string) bool {
 // ArityError says that c was called with n arguments.
 func ArityError(c *Code, n int) *Exception {
 	n -= c.Hidden
-	return Errorf("ArityException", "%s: got %d argument%s, want %s", c.Name, n, plural(n), c.Arities)
+	want := c.Arities
+	if c.Builtin != nil {
+		want = c.Builtin.arities()
+	}
+	return Errorf("ArityException", "%s: got %d argument%s, want %s", c.Name, n, plural(n), want)
 }
 
 // Plural is a count with its noun: 1 form, 2 forms.

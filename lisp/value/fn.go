@@ -38,7 +38,7 @@ type Code struct {
 	Builtin *Builtin // the Go functions behind a builtin; nil for compiled code
 	Pos     *Pos
 	Cost    int    // frames it counts for the depth limit
-	Arities string // for messages: "1, 2 or more"
+	Arities string // of compiled code, for messages: "1, 2 or more"; a builtin words its own
 	Hidden  int    // arguments that the caller does not write: a macro's form and environment
 }
 
@@ -72,56 +72,69 @@ type Builtin struct {
 	Host     bool // reaches outside the language: absent in an isolate
 }
 
-// NewBuiltin makes a function value of b. name is the qualified name.
+// NewBuiltin makes a function value of b. name is the qualified name. A process starts with a thousand of these, so that
+// their entries are shared: each finds its builtin in the Fn that it is called on.
 func NewBuiltin(name string, b *Builtin) *Fn {
-	c := &Code{Name: name, Builtin: b, Cost: 1, Arities: b.arities()}
-	c.F0 = func(t *Thread, _ *Fn) Value {
-		t.enterBuiltin(c)
-		v := b.call0(t, c)
-		t.leaveBuiltin()
-		return v
+	return NewFn(&Code{Name: name, Builtin: b, Cost: 1, F0: builtin0, F1: builtin1, F2: builtin2, F3: builtin3,
+		F4: builtin4, FN: builtinN}, nil)
+}
+
+func builtin0(t *Thread, fn *Fn) Value {
+	c := fn.Code
+	t.enterBuiltin(c)
+	v := c.Builtin.call0(t, c)
+	t.leaveBuiltin()
+	return v
+}
+
+func builtin1(t *Thread, fn *Fn, x Value) Value {
+	c := fn.Code
+	t.enterBuiltin(c)
+	v := c.Builtin.call1(t, c, x)
+	t.leaveBuiltin()
+	return v
+}
+
+func builtin2(t *Thread, fn *Fn, x, y Value) Value {
+	c := fn.Code
+	t.enterBuiltin(c)
+	v := c.Builtin.call2(t, c, x, y)
+	t.leaveBuiltin()
+	return v
+}
+
+func builtin3(t *Thread, fn *Fn, x, y, z Value) Value {
+	c := fn.Code
+	t.enterBuiltin(c)
+	var v Value
+	if f := c.Builtin.F3; f != nil {
+		v = f(t, x, y, z)
+	} else {
+		v = c.Builtin.callN(t, c, x, y, z)
 	}
-	c.F1 = func(t *Thread, _ *Fn, a Value) Value {
-		t.enterBuiltin(c)
-		v := b.call1(t, c, a)
-		t.leaveBuiltin()
-		return v
+	t.leaveBuiltin()
+	return v
+}
+
+func builtin4(t *Thread, fn *Fn, x, y, z, w Value) Value {
+	c := fn.Code
+	t.enterBuiltin(c)
+	var v Value
+	if f := c.Builtin.F4; f != nil {
+		v = f(t, x, y, z, w)
+	} else {
+		v = c.Builtin.callN(t, c, x, y, z, w)
 	}
-	c.F2 = func(t *Thread, _ *Fn, x, y Value) Value {
-		t.enterBuiltin(c)
-		v := b.call2(t, c, x, y)
-		t.leaveBuiltin()
-		return v
-	}
-	c.F3 = func(t *Thread, _ *Fn, x, y, z Value) Value {
-		t.enterBuiltin(c)
-		var v Value
-		if b.F3 != nil {
-			v = b.F3(t, x, y, z)
-		} else {
-			v = b.callN(t, c, x, y, z)
-		}
-		t.leaveBuiltin()
-		return v
-	}
-	c.F4 = func(t *Thread, _ *Fn, x, y, z, w Value) Value {
-		t.enterBuiltin(c)
-		var v Value
-		if b.F4 != nil {
-			v = b.F4(t, x, y, z, w)
-		} else {
-			v = b.callN(t, c, x, y, z, w)
-		}
-		t.leaveBuiltin()
-		return v
-	}
-	c.FN = func(t *Thread, _ *Fn, args []Value) Value {
-		t.enterBuiltin(c)
-		v := b.spread(t, c, args)
-		t.leaveBuiltin()
-		return v
-	}
-	return NewFn(c, nil)
+	t.leaveBuiltin()
+	return v
+}
+
+func builtinN(t *Thread, fn *Fn, args []Value) Value {
+	c := fn.Code
+	t.enterBuiltin(c)
+	v := c.Builtin.spread(t, c, args)
+	t.leaveBuiltin()
+	return v
 }
 
 func (t *Thread) enterBuiltin(c *Code) {

@@ -119,12 +119,12 @@ type Marker struct {
 func (m *Marker) roots() {
 	t := m.t
 	for _, n := range t.Env.Namespaces() {
-		for _, v := range n.Vars() {
+		n.Each(func(v *Var) {
 			m.total += 128
 			if !v.Sealed {
 				m.Value(Of(v))
 			}
-		}
+		})
 	}
 	m.state(t.Env)
 	for _, s := range t.segs {

@@ -1,7 +1,10 @@
 package value
 
-// firstSegment is the size of a thread's first stack segment, in slots.
-const firstSegment = 256
+// smallStack and smallCalls are what a thread has from the start, in slots and frames.
+const smallStack, smallCalls = 16, 4
+
+// firstSegment and lastSegment are the sizes of the segments that come after, in slots: each is twice the one before.
+const firstSegment, lastSegment = 64, 1 << 15
 
 // Push reserves n slots, all nil, for a frame. They stay where they are until Pop.
 func (t *Thread) Push(n int) []Value {
@@ -28,31 +31,26 @@ func (t *Thread) Pop(n int) {
 
 // grow starts a new segment: frames never move, so slices of them stay valid.
 func (t *Thread) grow(n int) []Value {
-	size := max(2*len(t.stack), n, firstSegment)
-	if size > 1<<15 {
-		size = max(1<<15, n)
-	}
 	next := t.spare // a call at the end of a segment that is made again and again must not allocate each time
-	if len(next) < size {
+	if len(next) < n {
+		size := max(min(max(2*len(t.stack), firstSegment), lastSegment), n)
 		t.Charge(size * valueBytes)
 		next = make([]Value, size)
 	}
-	if t.stack != nil {
-		t.segs = append(t.segs, segment{t.stack, t.sp})
-	}
+	t.segs = append(t.segs, segment{t.stack, t.sp, t.high})
 	t.stack, t.spare = next, nil
-	t.sp = n
-	t.high = n
+	t.sp, t.high = n, n
 	return t.stack[:n:n]
 }
 
+// shrink goes back to the segment before. The one it leaves is emptied and kept for the next grow.
 func (t *Thread) shrink() {
 	last := len(t.segs) - 1
 	s := t.segs[last]
 	t.segs = t.segs[:last]
 	clear(t.stack[:t.high])
 	t.spare = t.stack
-	t.stack, t.sp, t.high = s.stack, s.sp, s.sp
+	t.stack, t.sp, t.high = s.stack, s.sp, s.high
 }
 
 // Mark is a point to unwind to.

@@ -91,7 +91,7 @@ type Thread struct {
 	sp    int
 	high  int // clear up to here at the next safepoint
 	segs  []segment
-	spare []Value // the segment last left, to be used again
+	spare []Value // the segment last left, emptied, to be used again
 
 	calls []Frame // the shadow stack, for error reports
 	Pos   *Pos    // position of the call being made
@@ -102,11 +102,16 @@ type Thread struct {
 
 	pinned int64 // bytes held by running builders
 	unwind bool  // a limit is unwinding: no Lisp code may run
+
+	// What a small evaluation needs, in the same allocation.
+	firstStack [smallStack]Value
+	firstCalls [smallCalls]Frame
 }
 
 type segment struct {
 	stack []Value
 	sp    int
+	high  int
 }
 
 // Frame is one line of a Lisp stack trace: a function, and where it was called.
@@ -117,7 +122,9 @@ type Frame struct {
 
 // NewThread makes a thread of r in env.
 func NewThread(r *Run, env *Env) *Thread {
-	return &Thread{Run: r, Context: r.Context, Env: env, limit: r.Limits.Depth}
+	t := &Thread{Run: r, Context: r.Context, Env: env, limit: r.Limits.Depth}
+	t.stack, t.calls = t.firstStack[:], t.firstCalls[:0]
+	return t
 }
 
 // Fork makes a thread of the same evaluation with the same dynamic bindings, for a future.
@@ -203,6 +210,14 @@ func (t *Thread) Safepoint() {
 		t.stack[i] = Value{}
 	}
 	t.high = t.sp
+	t.Stoppable()
+	if t.Limits.Time < limit.Unlimited && time.Since(t.began) > t.Limits.Time {
+		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
+	}
+}
+
+// Stoppable is the part of a safepoint that looks at no clock: the evaluation ends when its context or its owner has.
+func (t *Thread) Stoppable() {
 	if t.done != nil {
 		select {
 		case <-t.done:
@@ -223,9 +238,6 @@ func (t *Thread) Safepoint() {
 	if e := t.tripped.Load(); e != nil {
 		t.unwind = true
 		panic(e)
-	}
-	if !t.Deadline.IsZero() && time.Now().After(t.Deadline) {
-		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
 	}
 }
 
