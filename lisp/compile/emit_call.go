@@ -50,6 +50,9 @@ func emitCall(n *callNode) exec {
 			return e
 		}
 	}
+	if c, ok := n.fn.(*constNode); ok && c.v.Kind() == value.KindKeyword && len(n.args) == 1 {
+		return emitKeyword(n, c.v)
+	}
 	callee := emitCallee(n.fn)
 	if !simple(n.fn) && !allSimple(n.args) || len(n.args) > 4 {
 		return emitCallN(n, emit(n.fn))
@@ -136,6 +139,20 @@ func emitCall2(n *callNode, callee exec) exec {
 			return fn.Code.F2(t, fn, x, y)
 		}
 		return t.Call2(c, x, y)
+	}
+}
+
+// emitKeyword looks a keyword up, as calling it would: the commonest call there is gathers no arguments.
+func emitKeyword(n *callNode, k value.Value) exec {
+	pos, a := n.pos, emit(n.args[0])
+	return func(t *value.Thread, f []value.Value) value.Value {
+		x := a(t, f)
+		t.Pos = pos
+		t.Step()
+		if v, ok := value.Get(t, x, k); ok {
+			return v
+		}
+		return value.Nil
 	}
 }
 

@@ -30,9 +30,7 @@ func exInfoCause(t *Thread, msg, data, cause Value) Value {
 		panic(value.TypeError(t, "ex-info", cause, "an exception for the cause"))
 	}
 	t.Charge(256)
-	ex := value.Errorf("ExceptionInfo", "")
-	ex.Message, ex.Data, ex.Cause = msg, data, cause
-	return value.Of(ex)
+	return value.Of(value.ExInfo(msg, data, cause))
 }
 
 func exceptionOf(v Value) *value.Exception {

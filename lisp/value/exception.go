@@ -24,6 +24,11 @@ func Errorf(class, format string, args ...any) *Exception {
 	return &Exception{Header: Head(KindException), Class: class, Message: Str(fmt.Sprintf(format, args...))}
 }
 
+// ExInfo makes an ExceptionInfo. msg is a string or nil, data a map, cause an exception or nil.
+func ExInfo(msg, data, cause Value) *Exception {
+	return &Exception{Header: Head(KindException), Class: "ExceptionInfo", Message: msg, Data: data, Cause: cause}
+}
+
 // WrapError makes an exception of a Go error.
 func WrapError(err error) *Exception {
 	if ex, ok := err.(*Exception); ok {
