@@ -202,51 +202,51 @@ func decodeMap(t *value.Thread, v value.Value, out reflect.Value, path []string)
 }
 
 func decodeStruct(t *value.Thread, v value.Value, out reflect.Value, path []string) error {
+	fields := fieldsOf(out.Type())
 	if v.IsNil() {
-		return missing(t, out, path, nil)
+		return missing(fields, path)
 	}
 	if !v.Kind().IsMap() {
 		return bad(t, path, v, "a map")
 	}
-	fields := fieldsOf(out.Type())
-	seen := map[string]bool{}
 	var err error
 	value.EachKV(t, v, func(k, x value.Value) bool {
 		name, ok := text(k)
-		if ok {
-			_, ok = fields[name]
-		}
-		if !ok {
+		i := slices.IndexFunc(fields, func(f field) bool { return ok && f.name == name })
+		if i < 0 {
 			err = &Error{Path: path, Got: "the key " + value.Brief(t, k), Want: "one of " + keys(fields)}
 			return false
 		}
-		seen[name] = true
-		err = decode(t, x, out.Field(fields[name].index), at(path, ":"+name))
+		fields[i].seen = true
+		err = decode(t, x, out.Field(fields[i].index), at(path, ":"+name))
 		return err == nil
 	})
 	if err != nil {
 		return err
 	}
-	return missing(t, out, path, seen)
+	return missing(fields, path)
 }
 
-// missing complains of a required field that no key filled.
-func missing(_ *value.Thread, out reflect.Value, path []string, seen map[string]bool) error {
-	for name, f := range fieldsOf(out.Type()) {
-		if f.required && !seen[name] {
-			return &Error{Path: at(path, ":"+name), Got: "nothing", Want: "a value: it is required"}
+// missing complains of the first required field that no key filled.
+func missing(fields []field, path []string) error {
+	for _, f := range fields {
+		if f.required && !f.seen {
+			return &Error{Path: at(path, ":"+f.name), Got: "nothing", Want: "a value: it is required"}
 		}
 	}
 	return nil
 }
 
+// field is a field of a struct under its Lisp name.
 type field struct {
+	name     string
 	index    int
 	required bool
+	seen     bool // a key filled it
 }
 
-func fieldsOf(typ reflect.Type) map[string]field {
-	out := map[string]field{}
+func fieldsOf(typ reflect.Type) []field {
+	out := make([]field, 0, typ.NumField())
 	for i := range typ.NumField() {
 		f := typ.Field(i)
 		name, opt, _ := strings.Cut(f.Tag.Get("lisp"), ",")
@@ -256,15 +256,15 @@ func fieldsOf(typ reflect.Type) map[string]field {
 		if name == "" {
 			name = Kebab(f.Name)
 		}
-		out[name] = field{i, opt == "required"}
+		out = append(out, field{name: name, index: i, required: opt == "required"})
 	}
 	return out
 }
 
-func keys(fields map[string]field) string {
+func keys(fields []field) string {
 	names := make([]string, 0, len(fields))
-	for n := range fields {
-		names = append(names, ":"+n)
+	for _, f := range fields {
+		names = append(names, ":"+f.name)
 	}
 	slices.Sort(names)
 	return strings.Join(names, " ")
