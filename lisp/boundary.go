@@ -65,15 +65,15 @@ func immediate(v value.Value) bool {
 // gets them has no limits, and may well print them.
 func (c Capability) arguments(t *value.Thread, args []value.Value) []value.Value {
 	plain := make([]value.Value, len(args))
-	for i, a := range args {
+	for _, a := range args {
 		if !immediate(a) {
 			c.realise(t, args, plain)
 			return plain
 		}
-		t.Step()
-		t.Charge(immediateBytes)
-		plain[i] = a
 	}
+	t.Steps(len(args))
+	t.Charge(immediateBytes * len(args))
+	copy(plain, args)
 	return plain
 }
 
