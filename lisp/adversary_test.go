@@ -3,6 +3,7 @@ package lisp_test
 import (
 	"context"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +17,39 @@ var attacks = []struct{ name, code, want string }{
 	{"a regex that nests as deeply as can be", `(let [p (re-pattern (str (apply str (repeat 999 "(?:")) "a" (apply str (repeat 999 ")*"))))] (re-matches p "a"))`, "value"},
 	{"the same, searched from inside a text", `(let [p (re-pattern (str (apply str (repeat 999 "(?:")) "a" (apply str (repeat 999 ")*"))))] (dorun (re-seq p "bab")))`, "value"},
 	{"cast to a protocol", `(defprotocol P (p [x])) (cast P 1)`, "type"},
+}
+
+// costly are programs that once did much for few steps: a step may take a microsecond or so, not many.
+var costly = map[string]string{
+	"many locals and branches": `(eval (concat '(let) [(vec (mapcat (fn [i] [(symbol (str "v" i)) i]) (range 20000)))] (map (fn [i] (list 'if (symbol (str "v" i)) 1 2)) (range 20000))))`,
+	"names that mean nothing":  `(dotimes [i 1000000] (try (eval 'foooo) (catch Exception e nil)))`,
+	"long names":               `(let [s (apply str (repeat 100000 "ab"))] (dotimes [i 100000] (keyword s)))`,
+	"exceptions":               `(do (defn f [n] (if (zero? n) (throw (ex-info "x" {})) (try (inc (f (dec n))) (catch ExceptionInfo e (throw (ex-info "y" {} e)))))) (dotimes [i 1000000] (try (f 1000) (catch Exception e nil))))`,
+}
+
+func TestAStepIsShort(t *testing.T) {
+	rt := lisp.New()
+	for name, code := range costly {
+		t.Run(name, func(t *testing.T) {
+			iso := rt.NewIsolate(lisp.Limits{Steps: 1_000_000, Time: time.Minute})
+			start := cpuTime()
+			res := iso.Eval(context.Background(), code)
+			took := cpuTime() - start
+			if res.Err == nil || res.Err.Kind != "limit/steps" && res.Err.Kind != "limit/alloc" && res.Err.Kind != "limit/bytes" {
+				t.Errorf("got %q, %v, want a limit", res.Value, res.Err)
+			}
+			if per := took / time.Duration(max(res.Used.Steps, 1)); per > 4*time.Microsecond {
+				t.Errorf("got %v for a step (%v for %d), want about 1µs", per, took, res.Used.Steps)
+			}
+		})
+	}
+}
+
+// cpuTime is what the process has used: the clock on the wall tells of the other programs too.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func TestAttacks(t *testing.T) {

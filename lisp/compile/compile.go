@@ -32,7 +32,7 @@ func evalIn(t *value.Thread, form value.Value, from *value.Pos) value.Value {
 	}
 	n := a.analyse(form, ctxReturn)
 	size := a.fn.size
-	markLastUses(n, nil)
+	markLastUses(t, n)
 	run := emit(n)
 	f := t.Push(size)
 	clear(f)

@@ -115,6 +115,12 @@ func emitTry(n *tryNode) exec {
 	}
 }
 
+// What catching an exception costs: Go unwinds its stack, and the exception notes the Lisp one.
+const (
+	caughtSteps = 4
+	caughtBytes = 1024
+)
+
 // protect runs code and gives back the exception it threw. A limit passes through: no catch and no finally sees it.
 func protect(t *value.Thread, f []value.Value, run exec) (v value.Value, ex *value.Exception) {
 	m := t.Mark()
@@ -125,6 +131,8 @@ func protect(t *value.Thread, f []value.Value, run exec) (v value.Value, ex *val
 		if r := recover(); r != nil {
 			ex = Caught(t, r)
 			t.Unwind(m)
+			t.Steps(caughtSteps)
+			t.Charge(caughtBytes)
 		}
 	}()
 	return run(t, f), nil

@@ -104,7 +104,7 @@ func Resolve(t *value.Thread, sym *value.Symbol) *value.Var { return resolveVar(
 
 // unresolved says that sym means nothing, and what is near.
 func (a *analyser) unresolved(sym *value.Symbol) *value.Exception {
-	ex := value.Errorf("UnresolvedSymbolException", "symbol: unable to resolve %s", sym.FullName())
+	ex := value.Errorf("UnresolvedSymbolException", "symbol: unable to resolve %s", value.Brief(a.t, value.Of(sym)))
 	if why := absent(a.t, sym); why != "" {
 		ex.Hint = why
 	} else if near := nearest(a.t, sym, a.localNames()); near != "" {
@@ -121,6 +121,8 @@ func (a *analyser) unresolved(sym *value.Symbol) *value.Exception {
 func nearest(t *value.Thread, sym *value.Symbol, locals []string) string {
 	best, bestDist := "", min(3, len(sym.Name)/2+1)
 	try := func(shown, name string) {
+		t.Step()
+		t.Charge(16)
 		if d := distance(sym.Name, name, bestDist); d < bestDist {
 			best, bestDist = shown, d
 		}

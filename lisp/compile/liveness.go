@@ -1,41 +1,44 @@
 package compile
 
+import "github.com/reflection-dev/zeno/lisp/value"
+
 // Last uses. A local that is never read again must not keep what it held alive: (reduce + (map f xs)) over a long lazy
 // seq would otherwise hold every element. markLastUses walks a function's body backwards, in reverse order of
 // evaluation, and marks each read after which, on the same path, the slot is not read again.
 
-// liveSet is the locals that are still read later.
-type liveSet map[*local]bool
+// liveSet is the locals that are still read later. Every branch copies it, so the work is the product of locals and
+// branches, and the thread is charged for it.
+type liveSet struct {
+	t      *value.Thread
+	locals map[*local]bool
+}
+
+func noneLive(t *value.Thread) liveSet { return liveSet{t, map[*local]bool{}} }
 
 func (s liveSet) clone() liveSet {
-	c := make(liveSet, len(s))
-	for l := range s {
-		c[l] = true
-	}
+	c := noneLive(s.t)
+	c.add(s)
 	return c
 }
 
 func (s liveSet) add(o liveSet) {
-	for l := range o {
-		s[l] = true
+	s.t.Steps(1 + len(o.locals)>>2)
+	s.t.Charge(32 * len(o.locals))
+	for l := range o.locals {
+		s.locals[l] = true
 	}
 }
 
-// markLastUses marks the last uses in n, given what is read after it, and in every function inside it.
-func markLastUses(n node, live liveSet) {
-	if live == nil {
-		live = liveSet{}
-	}
-	lastUses(n, live)
-}
+// markLastUses marks the last uses in n and in every function inside it.
+func markLastUses(t *value.Thread, n node) { lastUses(n, noneLive(t)) }
 
 // lastUses updates live to what is read at or after n.
 func lastUses(n node, live liveSet) {
 	switch n := n.(type) {
 	case *localNode:
-		if !live[n.l] {
+		if !live.locals[n.l] {
 			n.last = true
-			live[n.l] = true
+			live.locals[n.l] = true
 		}
 	case *ifNode:
 		els := live.clone()
@@ -71,32 +74,32 @@ func backwards(ns []node, live liveSet) {
 
 // loopUses walks a loop's body: what it reads from outside is read again by the next turn.
 func loopUses(body node, own []*local, live liveSet) {
-	outer := liveSet{}
+	outer := noneLive(live.t)
 	reads(body, outer)
 	for _, l := range own {
-		delete(outer, l)
+		delete(outer.locals, l)
 	}
 	live.add(outer)
 	lastUses(body, live)
 	for _, l := range own {
-		delete(live, l)
+		delete(live.locals, l)
 	}
 }
 
 // fnUses walks a function made here: it reads what it captures, and its body is a world of its own.
 func fnUses(n *fnNode, live liveSet) {
 	for _, ar := range n.arities {
-		inner := liveSet{}
+		inner := noneLive(live.t)
 		if ar.target.used { // the next turn reads captures and the function itself again
 			reads(ar.body, inner)
 			for _, l := range ar.target.locals {
-				delete(inner, l)
+				delete(inner.locals, l)
 			}
 		}
 		lastUses(ar.body, inner)
 	}
 	for _, c := range n.captures {
-		live[c.l] = true
+		live.locals[c.l] = true
 	}
 	if n.meta != nil {
 		lastUses(n.meta, live)
@@ -168,12 +171,13 @@ func tryUses(n *tryNode, live liveSet) {
 
 // reads collects the locals that n reads, functions inside it by what they capture.
 func reads(n node, out liveSet) {
+	out.t.Step()
 	switch n := n.(type) {
 	case *localNode:
-		out[n.l] = true
+		out.locals[n.l] = true
 	case *fnNode:
 		for _, c := range n.captures {
-			out[c.l] = true
+			out.locals[c.l] = true
 		}
 	case *lazyNode:
 		reads(n.fn, out)

@@ -57,20 +57,23 @@ func (a *analyser) lookup(sym *value.Symbol) *local {
 	if sym.NS != "" {
 		return nil
 	}
-	return find(a.fn, a.scope, sym.Name)
+	return find(a.t, a.fn, a.scope, sym.Name)
 }
 
-func find(fn *fnScope, s *scope, name string) *local {
+func find(t *value.Thread, fn *fnScope, s *scope, name string) *local {
+	n := 0
 	for ; s != nil; s = s.up {
-		if s.local.sym.Name == name {
+		if n++; s.local.sym.Name == name {
+			t.Steps(n >> 4)
 			s.local.used = true
 			return s.local
 		}
 	}
+	t.Steps(n>>4 + len(fn.captures)>>4)
 	if fn.up == nil {
 		return nil
 	}
-	from := find(fn.up, fn.outer, name)
+	from := find(t, fn.up, fn.outer, name)
 	if from == nil {
 		return nil
 	}
