@@ -90,6 +90,9 @@ func Explain(err error) string {
 	}
 	for cause := le.Cause; cause != nil; cause = cause.Cause {
 		s += "\n  caused by: " + cause.Error()
+		if cause.Data != "" {
+			s += " " + cause.Data
+		}
 	}
 	return s
 }
