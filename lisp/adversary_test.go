@@ -2,6 +2,7 @@ package lisp_test
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -98,5 +99,35 @@ func TestSharedVarIsOutOfReach(t *testing.T) {
 				t.Errorf("%s: got %s, %v, want nothing bound", code, res.Value, res.Err)
 			}
 		}
+	}
+}
+
+// The deepest recursion that the limit lets through stays far from the end of the Go stack, which nothing survives: 1 GB.
+func TestDepthFitsTheGoStack(t *testing.T) {
+	env := lisp.New().NewEnv(lisp.EnvConfig{})
+	defer env.Close()
+	for name, nest := range map[string]string{
+		"call": `(list 'identity a)`, "if": `(list 'if a 1 2)`, "let": `(list 'let ['a a] 'a)`, "vector": `[a]`, "map": `{:a a}`,
+		"sum": `(list '+ 1 2 3 a)`, "try": `(list 'try a '(catch ArithmeticException e 1))`, "finally": `(list 'try a '(finally 1))`,
+		"case": `(list 'case a 1 2 3)`, "binding": `(list 'binding '[*print-length* 1] a)`, "for": `(list 'first (list 'for '[x [1]] a))`,
+		"lazy": `(list 'first (list 'lazy-seq [a]))`, "delay": `(list 'force (list 'delay a))`, "apply": `(list 'apply '+ [a])`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			code := `(declare again) (eval (list 'defn 'again [] (reduce (fn [a _] ` + nest + `) '(again) (range 150)))) (again)`
+			stack := make(chan uint64)
+			go func() { // on a stack of its own
+				_, err := env.Eval(context.Background(), code, "t")
+				if err == nil || !strings.Contains(err.Error(), "nested deeper") {
+					t.Errorf("got %v, want a stack that is too deep", err)
+				}
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				stack <- m.StackInuse
+			}()
+			if n := <-stack; n > 128<<20 {
+				t.Errorf("got %d bytes of stack, want at most an eighth of what there is", n)
+			}
+			runtime.GC()
+		})
 	}
 }

@@ -49,8 +49,7 @@ func (a *analyser) analyse(form value.Value, c ctx) node {
 
 func (a *analyser) deeper() {
 	a.t.Deeper(2)
-	a.fn.nesting++
-	a.fn.deepest = max(a.fn.deepest, a.fn.nesting)
+	a.fn.deepen(1)
 }
 
 func (a *analyser) shallower() {

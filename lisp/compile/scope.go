@@ -35,6 +35,12 @@ type capture struct {
 	to   *local
 }
 
+// deepen notes that expressions nest n deeper from here on.
+func (f *fnScope) deepen(n int) {
+	f.nesting += n
+	f.deepest = max(f.deepest, f.nesting)
+}
+
 func (f *fnScope) slot() int { return f.slots(1) }
 
 // slots reserves n slots in a row.

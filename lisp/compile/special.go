@@ -248,10 +248,14 @@ func (a *analyser) caseForm(form value.Value, args []value.Value, c ctx) node {
 	return n
 }
 
+// tryNesting is how many expressions a try counts for: its frames are the largest on the Go stack.
+const tryNesting = 3
+
 func (a *analyser) try(form value.Value, args []value.Value, _ ctx) node {
 	target := a.target
 	a.target = nil
-	defer func() { a.target = target }()
+	a.fn.deepen(tryNesting)
+	defer func() { a.target = target; a.fn.nesting -= tryNesting }()
 	n := &tryNode{}
 	end := len(args)
 	for i, f := range args {
