@@ -94,7 +94,8 @@ func TestVerdicts(t *testing.T) {
 	if err := r.print(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"env, ms (target by glojure) |  9000 |   133 |  missed |", "isolate / starlark", "missed", "reached"} {
+	for _, want := range []string{"env, ms (target by glojure) |  9000 |   133 |  67.5 |  missed |", "| starlark fib30   |        0.580 |       0.580 |  1.00 |", "isolate / starlark",
+		"| a    |  2.00 |   2.00 |   ns | 1.00 |  missed |", "| b    |  1.00 |   1.00 |   ns | 2.00 | reached |"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("tables: got no %q in\n%s", want, b.String())
 		}
