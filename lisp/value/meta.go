@@ -2,8 +2,7 @@ package value
 
 // Sizes that constructors charge, in bytes as the allocator rounds them.
 const (
-	valueBytes = 16
-	cellBytes  = 64 // a seq cell of any sort
+	cellBytes = 64 // a seq cell of any sort
 )
 
 // metaBox gives the metadata box of v, or nil.

@@ -43,3 +43,6 @@ func (v Value) address() uint64 {
 	}
 	return uint64(reflect.ValueOf(v.o).Pointer())
 }
+
+// valueBytes is the size of a Value.
+const valueBytes = 24

@@ -44,3 +44,6 @@ func (v Value) header() *Header { return (*Header)(v.p) }
 
 // address tells objects apart that are equal only to themselves. Go moves no object of the heap.
 func (v Value) address() uint64 { return uint64(uintptr(v.p)) }
+
+// valueBytes is the size of a Value.
+const valueBytes = 16
