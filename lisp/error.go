@@ -15,7 +15,7 @@ import (
 // Error is how an evaluation fails, for Go: a Lisp exception, a limit or a defect of ours. errors.As finds the *LimitError
 // or the Go error behind it.
 type Error struct {
-	Kind    string // "read", "unresolved", "compile", "arity", "type", "value", "user", "limit/<kind>", "cancelled", "reentrant", "internal"
+	Kind    string // "read", "unresolved", "compile", "arity", "type", "value", "user", "limit/<kind>", "cancelled", "interrupted", "reentrant", "internal"
 	Class   string // of the Lisp exception; "" for others
 	Message string
 	Hint    string     // what to do about it; may be empty
@@ -90,8 +90,11 @@ func (c *Crash) Error() string { return fmt.Sprintf("panic: %v", c.Reason) }
 
 func describeLimit(t *value.Thread, l *limit.Error, sources texts) *Error {
 	e := &Error{Kind: "limit/" + string(l.Kind), Message: l.Error(), err: l, Stack: stack(t.Trace(16)), Pos: t.Pos}
-	if l.Kind == limit.Cancel {
+	switch l.Kind {
+	case limit.Cancel:
 		e.Kind, e.err = "cancelled", errors.Join(l, context.Canceled)
+	case limit.Interrupt:
+		e.Kind = "interrupted"
 	}
 	e.Source = sourceLine(sources, e.Pos)
 	return e

@@ -23,6 +23,8 @@ const (
 	Calls   Kind = "calls"     // capability calls
 	Threads Kind = "threads"   // futures alive at once
 	Cancel  Kind = "cancelled" // the caller's context ended
+	// Interrupt is no budget: the host has ended the evaluation, and knows why.
+	Interrupt Kind = "interrupted"
 )
 
 // Limits bounds one evaluation. A zero field means the default of that field; Unlimited lifts it, except for Depth,
@@ -85,6 +87,8 @@ func (e *Error) Error() string {
 	switch e.Kind {
 	case Cancel:
 		return "evaluation: cancelled"
+	case Interrupt:
+		return "evaluation: interrupted by the host"
 	case Time:
 		return fmt.Sprintf("time limit: ran longer than %s; do less in one evaluation", time.Duration(e.Limit))
 	case Depth:
