@@ -53,6 +53,9 @@ type Reply struct {
 	Out   string     // what was printed to *out*
 	Err   *EvalError // nil: success
 	Stats Stats
+	// Notice, where not empty, is shown in place of a value: what the host has to tell the agent. Value and Err count for
+	// nothing then.
+	Notice string
 }
 
 // EvalError is an error a model can act on.

@@ -103,7 +103,7 @@ func (s *Server) handleEval(ctx context.Context, req mcp.CallToolRequest) (*mcp.
 func toolResult(r Reply, limit int) *mcp.CallToolResult {
 	return &mcp.CallToolResult{
 		Content: []mcp.Content{mcp.TextContent{Type: mcp.ContentTypeText, Text: render(r, limit)}},
-		IsError: r.Err != nil,
+		IsError: r.Err != nil && r.Notice == "",
 	}
 }
 

@@ -30,7 +30,9 @@ func render(r Reply, limit int) string {
 	limit = max(or(limit, DefaultMaxResult), MinResult)
 	var b strings.Builder
 	outRoom := outputRoom(r, limit)
-	if r.Err != nil {
+	if r.Notice != "" {
+		section(&b, r.Notice, limit-outRoom, pageError)
+	} else if r.Err != nil {
 		renderError(&b, r.Err, r.Stats.Left, limit-outRoom)
 	} else {
 		b.WriteString("=> ")

@@ -30,6 +30,7 @@ type Grant struct {
 	EvalTimeout time.Duration
 	Fresh       bool // a new isolate for every evaluation
 	Budget      value.Value
+	Asking      *Asking // nil: the role may not ask a person
 }
 
 // Capability is one function that the agent may call.
@@ -58,6 +59,7 @@ type form struct {
 	Limits  limitsForm        `lisp:"limits"`
 	Budget  value.Value       `lisp:"budget"`
 	Fresh   bool              `lisp:"fresh"`
+	Ask     value.Value       `lisp:"ask"`
 }
 
 type limitsForm struct {
@@ -98,6 +100,10 @@ func Decode(t *value.Thread, v value.Value) (*Grant, error) {
 	}
 	g.Limits = f.Limits.limits(g.EvalTimeout)
 	g.Context = lisp.Plain(t, f.CtxInfo, lisp.Crossing{What: "grant: :ctx-info"})
+	var err error
+	if g.Asking, err = decodeAsking(t, f.Ask); err != nil {
+		return nil, err
+	}
 	if err := g.decodeVocab(t, f); err != nil {
 		return nil, err
 	}

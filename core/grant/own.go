@@ -36,6 +36,10 @@ func (s *Session) tools(t *value.Thread) value.Value {
 	for _, c := range s.grant.Load().Caps {
 		out = append(out, s.tool(t, c))
 	}
+	if s.asking {
+		out = append(out, value.NewMap(t, value.Kw("name"), value.Str(AskUser), value.Kw("call"),
+			value.Str("(ask-user question) (ask-user question {:keys [choices timeout default]})"), value.Kw("doc"), value.Str(AskDoc)))
+	}
 	return value.NewVector(t, out)
 }
 
@@ -69,6 +73,9 @@ func (s *Session) docMacro(t *value.Thread, args []value.Value) value.Value {
 func (s *Session) doc(t *value.Thread, name string) string {
 	if c := s.grant.Load().Find(name); c != nil {
 		return c.Call() + " - " + c.Doc
+	}
+	if name == AskUser && s.asking {
+		return "(ask-user question) (ask-user question {:keys [choices timeout default]}) - " + AskDoc
 	}
 	if d := lisp.Doc(t, name); d != "" {
 		return d

@@ -39,7 +39,7 @@ type Recorder interface {
 const (
 	Revoked  = "revoked"   // it was granted once, and is not any more
 	MaxCalls = "max-calls" // the spawn has made as many as it may
-	Approval = "approval"  // a person must approve it, and there is no way yet to ask one
+	Approval = "approval"  // a person must approve it, and there is nobody to ask
 )
 
 // errNotRecorded is what an agent hears of a record that cannot be written; the operator hears why.
@@ -50,10 +50,12 @@ type Session struct {
 	rt     *lisp.Runtime
 	invoke Invoke
 	record Recorder
+	asker  Asker // nil: nobody can be asked
 
 	isolate *lisp.Isolate
 	grant   atomic.Pointer[Grant]
 	granted map[string]bool // names now in the isolate
+	asking  bool            // ask-user is in the isolate
 	ended   atomic.Bool
 
 	mu     sync.Mutex
@@ -73,6 +75,7 @@ func (s *Session) Eval(ctx context.Context, g *Grant, code string) lisp.Result {
 	}
 	if s.isolate == nil || g.Fresh {
 		s.isolate, s.granted = s.rt.NewIsolate(g.Limits), map[string]bool{}
+		s.asking = false
 		s.addOwn()
 	}
 	s.isolate.SetLimits(g.Limits)
@@ -86,6 +89,14 @@ func (s *Session) End() { s.ended.Store(true) }
 // apply makes the isolate hold just what g grants. A capability of a name that stays is looked up when it is called.
 func (s *Session) apply(g *Grant) {
 	s.grant.Store(g)
+	switch asking := g.Asking != nil && s.asker != nil; {
+	case asking && !s.asking:
+		s.isolate.Grant(AskUser, s.askUser())
+		s.asking = true
+	case !asking && s.asking:
+		s.isolate.Revoke(AskUser)
+		s.asking = false
+	}
 	for name := range s.granted {
 		if g.Find(name) == nil {
 			s.isolate.Revoke(name)
@@ -114,11 +125,11 @@ func (s *Session) function(name string) value.Value {
 }
 
 func (s *Session) call(t *value.Thread, c *Capability, args []value.Value) value.Value {
-	if c.Approve {
-		s.refuse(t, c.Name, Approval, value.StateError("%s: a person must approve each call, and this zeno cannot ask one yet; go on without it, and say so", c.Name))
-	}
 	if err := s.count(c); err != nil {
 		s.refuse(t, c.Name, MaxCalls, err)
+	}
+	if c.Approve {
+		return s.hold(t, c, args)
 	}
 	if c.Serial {
 		turn := s.turn(c.Name)
