@@ -35,7 +35,9 @@ func (s *run) runCLI(ctx context.Context) Result {
 	if err := carryOut(plan); err != nil {
 		return failure(err)
 	}
-	s.announce()
+	if err := s.announce(); err != nil {
+		return failure(err)
+	}
 	out := newOutput(s, b, plan.Allowed)
 	exit, err := s.execute(ctx, program, d.home, plan, out)
 	if err != nil {
@@ -53,7 +55,7 @@ func (s *run) programs(b backend.Backend) (string, error) {
 	for i, name := range append([]string{b.Argv[0].Words[0]}, b.Needs...) {
 		path, err := lookPath(s.conf.Path, name)
 		if err != nil {
-			return "", fmt.Errorf("backend %s: %w; install it: %s (tried with %s)", b.Name, err, b.Install, b.Tried)
+			return "", &requestError{fmt.Errorf("backend %s: %w; install it: %s (tried with %s)", b.Name, err, b.Install, b.Tried)}
 		}
 		if i == 0 {
 			found = path

@@ -192,6 +192,9 @@ func (o *output) check(u backend.Update) {
 		return
 	}
 	used, q := o.reader.Usage(), o.s.req
+	if q.OnUsage != nil {
+		q.OnUsage(used)
+	}
 	if tokens := used.TokensIn + used.TokensOut; q.MaxTokens > 0 && tokens > q.MaxTokens {
 		o.s.stop(OverBudget, "tokens: got %d, want at most %d", tokens, q.MaxTokens)
 	}

@@ -52,6 +52,8 @@ type Request struct {
 	// MaxTokens (in and out) and MaxUSD end the spawn when its stream shows more; zero means no such limit.
 	MaxTokens int64
 	MaxUSD    float64
+	// OnUsage, where given, hears of what the stream has reported so far, in order, from one goroutine.
+	OnUsage func(backend.Usage)
 }
 
 // Status is how a spawn ended.

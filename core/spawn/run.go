@@ -82,7 +82,9 @@ func (s *run) limited(ctx context.Context) Result {
 	evals := s.cutEvals(ctx)
 	var res Result
 	if s.req.scripted() {
-		s.announce()
+		if err := s.announce(); err != nil {
+			return refused(err)
+		}
 		res = s.runScripted(ctx)
 	} else {
 		res = s.runCLI(ctx)
@@ -110,14 +112,20 @@ func (s *run) cutEvals(ctx context.Context) (evals func() int) {
 	}
 }
 
-// announce says that the spawn starts, and that it starts unboxed.
-func (s *run) announce() {
+// announce says that the spawn starts, and that it starts unboxed. Where it fails the spawn must not start.
+func (s *run) announce() error {
+	if s.conf.OnStart != nil {
+		if err := s.conf.OnStart(s.stamp(Event{Kind: Started})); err != nil {
+			return &requestError{fmt.Errorf("start: nothing was started: %w", err)}
+		}
+	}
 	line := fmt.Sprintf("spawn %s (%s, %s) runs unboxed: no sandbox limits what it can reach", s.req.ID, s.req.Role, s.req.Backend)
 	s.conf.Log.Warn(line)
 	if s.conf.Warn != nil {
 		s.conf.Warn(line)
 	}
 	s.emit(Event{Kind: Started})
+	return nil
 }
 
 // stop ends the run for a reason of the Runner's own; the first reason stands.
@@ -130,9 +138,7 @@ func (s *run) emit(e Event) {
 	if s.conf.OnEvent == nil {
 		return
 	}
-	e.Time, e.Spawn, e.Role, e.Backend = time.Now(), s.req.ID, s.req.Role, s.req.Backend
-	e.Type, e.Tool = s.red.text(e.Type), s.red.text(e.Tool)
-	e.Text = s.red.short(e.Text, maxSummary)
+	e = s.stamp(e)
 	s.events.Lock()
 	defer s.events.Unlock()
 	if s.ended {
@@ -140,6 +146,14 @@ func (s *run) emit(e Event) {
 	}
 	s.ended = e.Kind == Ended
 	s.conf.OnEvent(e)
+}
+
+// stamp names the spawn in an event and redacts it.
+func (s *run) stamp(e Event) Event {
+	e.Time, e.Spawn, e.Role, e.Backend = time.Now(), s.req.ID, s.req.Role, s.req.Backend
+	e.Type, e.Tool = s.red.text(e.Type), s.red.text(e.Tool)
+	e.Text = s.red.short(e.Text, maxSummary)
+	return e
 }
 
 // maxSummary bounds an event's text.

@@ -67,6 +67,8 @@ type Config struct {
 	Path string
 	// Log may be nil.
 	Log *slog.Logger
+	// OnStart, where given, hears of every spawn before anything of it runs; where it fails the spawn is refused.
+	OnStart func(Event) error
 	// OnEvent, where given, gets the events of every spawn: those of one spawn in order, from various goroutines.
 	OnEvent func(Event)
 	// Warn, where given, gets one line for a person, such as that a spawn runs unboxed.

@@ -66,7 +66,9 @@ func claudeRules() []Rule {
 			Take: map[string][]string{
 				"tokens-in": {"message.usage.input_tokens", "message.usage.cache_creation_input_tokens",
 					"message.usage.cache_read_input_tokens"},
-				"tokens-out": {"message.usage.output_tokens"}}},
+				"tokens-out":  {"message.usage.output_tokens"},
+				"cache-read":  {"message.usage.cache_read_input_tokens"},
+				"cache-write": {"message.usage.cache_creation_input_tokens"}}},
 		{When: map[string]any{"type": "assistant"}, Each: "message.content", If: map[string]any{"type": "text"},
 			Take: map[string][]string{"text": {"text"}}},
 		{When: map[string]any{"type": "assistant"}, Each: "message.content", If: map[string]any{"type": "tool_use"},
@@ -77,8 +79,10 @@ func claudeRules() []Rule {
 				"answer": {"result"},
 				"tokens-in": {"usage.input_tokens", "usage.cache_creation_input_tokens",
 					"usage.cache_read_input_tokens"},
-				"tokens-out": {"usage.output_tokens"},
-				"usd":        {"model_usage_since_last_result.*.costUSD"}}},
+				"tokens-out":  {"usage.output_tokens"},
+				"cache-read":  {"usage.cache_read_input_tokens"},
+				"cache-write": {"usage.cache_creation_input_tokens"},
+				"usd":         {"model_usage_since_last_result.*.costUSD"}}},
 		{When: map[string]any{"type": "result", "is_error": true},
 			Take: map[string][]string{"error": {"result", "errors.0", "subtype"}}},
 	}

@@ -94,9 +94,11 @@ func ompRules() []Rule {
 	return []Rule{
 		{When: map[string]any{"type": "session"}, Take: map[string][]string{"session": {"id"}}},
 		{When: message(nil), Take: map[string][]string{
-			"tokens-in":  {"message.usage.input", "message.usage.cacheRead", "message.usage.cacheWrite"},
-			"tokens-out": {"message.usage.output"},
-			"usd":        {"message.usage.cost.total"}}},
+			"tokens-in":   {"message.usage.input", "message.usage.cacheRead", "message.usage.cacheWrite"},
+			"tokens-out":  {"message.usage.output"},
+			"cache-read":  {"message.usage.cacheRead"},
+			"cache-write": {"message.usage.cacheWrite"},
+			"usd":         {"message.usage.cost.total"}}},
 		{When: message(nil), Each: "message.content", If: map[string]any{"type": "text"},
 			Take: map[string][]string{"text": {"text"}}},
 		{When: message(map[string]any{"message.stopReason": []any{"stop", "length"}}),

@@ -3,19 +3,29 @@ package backend
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"strings"
 )
 
 // Usage is what a run cost so far.
 type Usage struct {
 	TokensIn, TokensOut int64
-	USD                 float64
+	// CacheRead and CacheWrite are parts of TokensIn.
+	CacheRead, CacheWrite int64
+	USD                   float64
 }
 
 func (u Usage) plus(v Usage) Usage {
-	return Usage{TokensIn: u.TokensIn + v.TokensIn, TokensOut: u.TokensOut + v.TokensOut, USD: u.USD + v.USD}
+	return Usage{TokensIn: add(u.TokensIn, v.TokensIn), TokensOut: add(u.TokensOut, v.TokensOut),
+		CacheRead: add(u.CacheRead, v.CacheRead), CacheWrite: add(u.CacheWrite, v.CacheWrite), USD: min(u.USD+v.USD, maxUSD)}
 }
+
+// maxTokens and maxUSD bound what is added up.
+const (
+	maxTokens = 1 << 60
+	maxUSD    = 1e18
+)
+
+func add(a, b int64) int64 { return min(a+b, maxTokens) } // neither is more than maxTokens
 
 // Call is one tool call the stream shows.
 type Call struct {
@@ -72,6 +82,8 @@ func (r *Reader) Usage() Usage {
 	// A CLI whose total leaves something out must not lower what its own messages added up to.
 	total.TokensIn = max(total.TokensIn, counted.TokensIn)
 	total.TokensOut = max(total.TokensOut, counted.TokensOut)
+	total.CacheRead = max(total.CacheRead, counted.CacheRead)
+	total.CacheWrite = max(total.CacheWrite, counted.CacheWrite)
 	total.USD = max(total.USD, counted.USD)
 	return total
 }
@@ -172,7 +184,8 @@ func (r *Reader) takeUsage(u *Update, rule Rule, line, node any) {
 	if in == nil && out == nil && usd == nil {
 		return
 	}
-	use := Usage{TokensIn: int64(sum(node, in)), TokensOut: int64(sum(node, out)), USD: sum(node, usd)}
+	use := Usage{TokensIn: int64(sum(node, in)), TokensOut: int64(sum(node, out)), USD: sum(node, usd),
+		CacheRead: int64(sum(node, rule.Take["cache-read"])), CacheWrite: int64(sum(node, rule.Take["cache-write"]))}
 	u.Usage = true
 	key := ""
 	if rule.Per != "" {
@@ -293,13 +306,14 @@ func firstText(node any, paths []string) string {
 // maxCount bounds one number of a stream, so that no line can overflow a counter.
 const maxCount = 1e12
 
-// sum adds the numbers at paths; what is negative or absurd counts as nothing.
+// sum adds the numbers at paths. What is negative counts as nothing, what is absurd as maxCount: a CLI must not come under
+// a budget by claiming too much.
 func sum(node any, paths []string) float64 {
 	total := 0.0
 	for _, path := range paths {
 		for _, found := range lookup(node, path) {
-			if f, ok := found.(float64); ok && f > 0 && !math.IsInf(f, 0) && f < maxCount {
-				total += f
+			if f, ok := found.(float64); ok && f > 0 {
+				total += min(f, maxCount)
 			}
 		}
 	}

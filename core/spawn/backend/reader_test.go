@@ -79,9 +79,9 @@ func TestReaderRules(t *testing.T) {
 		{"one message on two lines counts once", claude,
 			`{"type":"assistant","message":{"id":"a","usage":{"input_tokens":7,"output_tokens":2}}}
 {"type":"assistant","message":{"id":"a","usage":{"input_tokens":7,"output_tokens":3}}}
-{"type":"assistant","message":{"id":"b","usage":{"input_tokens":1,"cache_read_input_tokens":4}}}`, "", "", Usage{TokensIn: 12, TokensOut: 3}},
+{"type":"assistant","message":{"id":"b","usage":{"input_tokens":1,"cache_read_input_tokens":4}}}`, "", "", Usage{TokensIn: 12, TokensOut: 3, CacheRead: 4}},
 		{"bad numbers", claude, `{"type":"assistant","message":{"id":"a","usage":{"input_tokens":-7,"output_tokens":1e300}}}
-{"type":"assistant","message":{"id":"b","usage":{"input_tokens":"7","output_tokens":null}}}`, "", "", Usage{}},
+{"type":"assistant","message":{"id":"b","usage":{"input_tokens":"7","output_tokens":null}}}`, "", "", Usage{TokensOut: 1e12}},
 		{"an error that was retried", omp, `{"type":"message_end","message":{"role":"assistant","stopReason":"error","errorMessage":"529"}}
 {"type":"message_end","message":{"role":"assistant","stopReason":"stop","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}`, "ab", "", Usage{}},
 		{"an error at the end", omp, `{"type":"message_end","message":{"role":"assistant","stopReason":"stop","content":[{"type":"text","text":"a"}]}}

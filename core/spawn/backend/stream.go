@@ -42,8 +42,17 @@ type Rule struct {
 //	answer     the final answer; within one line the parts are joined, a later line replaces
 //	error      why the run fails; a later answer or call takes it back
 //	tokens-in, tokens-out, usd
+//	cache-read, cache-write  how much of tokens-in came from a cache, or went into one
 func Facts() []string {
-	return []string{"session", "tools", "mcp", "text", "call", "code", "done", "answer", "error", "tokens-in", "tokens-out", "usd"}
+	return []string{"session", "tools", "mcp", "text", "call", "code", "done", "answer", "error", "tokens-in", "tokens-out", "usd", "cache-read", "cache-write"}
+}
+
+// ReportsUsage tells whether the stream says what tokens a run uses, in and out.
+func (b Backend) ReportsUsage() bool {
+	has := func(fact string) bool {
+		return slices.ContainsFunc(b.Stream.Rules, func(r Rule) bool { return len(r.Take[fact]) > 0 })
+	}
+	return has("tokens-in") && has("tokens-out")
 }
 
 func (b Backend) checkStream() error {
