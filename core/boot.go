@@ -37,7 +37,7 @@ func (c *Core) load(ctx context.Context) error {
 		c.warn(fmt.Sprintf("home: %s does not exist; starting empty (`zeno init %s` makes one)", h.Dir, h.Dir))
 		return nil
 	}
-	deps := c.readDeps(ctx)
+	deps := c.ReadDeps(ctx)
 	if deps != nil {
 		c.report("deps.edn was not taken in", deps)
 		deps = fmt.Errorf("boot: %w", deps)

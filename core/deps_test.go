@@ -22,7 +22,7 @@ func TestDepsEdn(t *testing.T) {
 		{"not EDN", `{:paths [`, ":src", "deps.edn:1:9"},
 		{"not a map", `[1 2]`, ":src", "got a vector, want a map"},
 		{"not strings", `{:paths [1]}`, ":src", ":paths 0: got 1 (integer), want a string"},
-		{"dependencies", `{:deps {a/b {:local/root "x"}}}`, ":src", "this version resolves none"},
+		{"a library that is not there", `{:paths ["lib"] :deps {a/b {:local/root "x"}}}`, ":lib", "deps: a/b: :local/root:"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()

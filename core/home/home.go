@@ -16,6 +16,9 @@ import (
 // EnvVar names the home when the command line does not.
 const EnvVar = "ZENO_HOME"
 
+// StateDir holds, inside the home, what must outlive the process.
+const StateDir = "state"
+
 // InitFile is loaded at start.
 const InitFile = "init.joke"
 
@@ -26,6 +29,7 @@ var defaultPaths = []string{".", "src"}
 type Home struct {
 	Dir   string   // absolute
 	Paths []string // where namespaces are looked for, relative to Dir or absolute
+	Libs  []string // where those of the libraries that deps.edn asks for are: absolute, looked at after Paths
 }
 
 // Resolve picks the home: the flag, else $ZENO_HOME, else ~/.zeno. getenv is os.Getenv outside tests.
@@ -84,7 +88,7 @@ func (h *Home) Roots() []string {
 		}
 		out = append(out, p)
 	}
-	return out
+	return append(out, h.Libs...)
 }
 
 func plainLib(lib string) bool {
@@ -104,7 +108,7 @@ func readFile(path string) (src, file string, ok bool, err error) {
 
 // State gives the directory for what must outlive the process, made private if it is not there.
 func (h *Home) State() (string, error) {
-	dir := filepath.Join(h.Dir, "state")
+	dir := filepath.Join(h.Dir, StateDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("home: failed to make the state directory: %w", err)
 	}
