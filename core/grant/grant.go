@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reflection-dev/zeno/core/budget"
 	"github.com/reflection-dev/zeno/lisp"
 	"github.com/reflection-dev/zeno/lisp/bind"
 	"github.com/reflection-dev/zeno/lisp/limit"
@@ -29,7 +30,7 @@ type Grant struct {
 	Limits      lisp.Limits
 	EvalTimeout time.Duration
 	Fresh       bool // a new isolate for every evaluation
-	Budget      value.Value
+	Budget      budget.Role
 	Asking      *Asking // nil: the role may not ask a person
 }
 
@@ -44,7 +45,7 @@ type Capability struct {
 	Timeout    time.Duration
 	MaxCalls   int // in one spawn; 0: only the limit of the role
 	AcceptsFns bool
-	Serial     bool
+	Serial     string // calls with the same one take turns, in all spawns; "": none
 	Audit      string // "args": the journal keeps the arguments; "none": only that there was a call
 }
 
@@ -83,7 +84,7 @@ type capForm struct {
 	Timeout    bind.Duration `lisp:"timeout"`
 	MaxCalls   int           `lisp:"max-calls"`
 	AcceptsFns bool          `lisp:"accepts-fns"`
-	Serial     bool          `lisp:"serial"`
+	Serial     value.Value   `lisp:"serial"`
 	Audit      string        `lisp:"audit"`
 	Name       string        `lisp:"name"`
 }
@@ -94,7 +95,7 @@ func Decode(t *value.Thread, v value.Value) (*Grant, error) {
 	if err := bind.Decode(t, v, &f); err != nil {
 		return nil, fmt.Errorf("grant: %w", err)
 	}
-	g := &Grant{Budget: f.Budget, Fresh: f.Fresh, EvalTimeout: time.Duration(f.Limits.EvalTimeout)}
+	g := &Grant{Fresh: f.Fresh, EvalTimeout: time.Duration(f.Limits.EvalTimeout)}
 	if g.EvalTimeout == 0 {
 		g.EvalTimeout = DefaultEvalTimeout
 	}
@@ -103,6 +104,9 @@ func Decode(t *value.Thread, v value.Value) (*Grant, error) {
 	var err error
 	if g.Asking, err = decodeAsking(t, f.Ask); err != nil {
 		return nil, err
+	}
+	if g.Budget, err = decodeBudget(t, f.Budget); err != nil {
+		return nil, fmt.Errorf("grant: :budget %w", err)
 	}
 	if err := g.decodeVocab(t, f); err != nil {
 		return nil, err
@@ -164,11 +168,31 @@ func decodeCap(t *value.Thread, k, v value.Value) (*Capability, error) {
 	if cf.Audit != "" && cf.Audit != "args" && cf.Audit != "none" {
 		return nil, fmt.Errorf("grant: :vocab %q :audit: got %s, want :args or :none", name, cf.Audit)
 	}
+	serial, err := serialName(t, name, cf.Serial)
+	if err != nil {
+		return nil, err
+	}
 	c := &Capability{Name: name, Fn: cf.Fn, Doc: cf.Doc, Effect: cf.Effect, Approve: cf.Approve, Timeout: time.Duration(cf.Timeout),
-		MaxCalls: cf.MaxCalls, AcceptsFns: cf.AcceptsFns, Serial: cf.Serial, Audit: cf.Audit}
+		MaxCalls: cf.MaxCalls, AcceptsFns: cf.AcceptsFns, Serial: serial, Audit: cf.Audit}
 	c.Arglists = arglists(t, cf.Arglists)
 	c.describe(t)
 	return c, nil
+}
+
+// WithLeased gives g and one capability more. What g has of that name stays as it is.
+func (g *Grant) WithLeased(c *Capability) *Grant {
+	if g.Find(c.Name) != nil {
+		return g
+	}
+	n := *g
+	n.Caps = append(slices.Clone(g.Caps), c)
+	slices.SortFunc(n.Caps, func(a, b *Capability) int { return strings.Compare(a.Name, b.Name) })
+	return &n
+}
+
+// DecodeCapability reads a name and a function or capability map, as in :vocab.
+func DecodeCapability(t *value.Thread, name, v value.Value) (*Capability, error) {
+	return decodeCap(t, name, v)
 }
 
 func capName(t *value.Thread, k value.Value) (string, error) {

@@ -111,8 +111,8 @@ func (s *Session) budget(t *value.Thread) value.Value {
 		value.Kw("steps"), value.Int(l.Steps - u.Steps), value.Kw("bytes"), value.Int(l.Alloc - u.Alloc),
 		value.Kw("output"), value.Int(l.Output - u.Output), value.Kw("calls"), value.Int(l.Calls - u.Calls),
 	}
-	if b := s.grant.Load().Budget; !b.IsNil() {
-		kvs = append(kvs, value.Kw("run"), lisp.Plain(t, b, lisp.Crossing{What: "budget", Lossy: true}))
+	if left := s.warden.Left(); len(left) > 0 {
+		kvs = append(kvs, value.Kw("run"), leftMap(t, left))
 	}
 	return value.NewMap(t, kvs...)
 }

@@ -37,9 +37,10 @@ type Recorder interface {
 
 // Why a call is refused.
 const (
-	Revoked  = "revoked"   // it was granted once, and is not any more
-	MaxCalls = "max-calls" // the spawn has made as many as it may
-	Approval = "approval"  // a person must approve it, and there is nobody to ask
+	Revoked    = "revoked"     // it was granted once, and is not any more
+	MaxCalls   = "max-calls"   // the spawn has made as many as it may
+	OverBudget = "over-budget" // the spawn, its role or the instance has nothing left to use
+	Approval   = "approval"    // a person must approve it, and there is nobody to ask
 )
 
 // errNotRecorded is what an agent hears of a record that cannot be written; the operator hears why.
@@ -58,14 +59,16 @@ type Session struct {
 	asking  bool            // ask-user is in the isolate
 	ended   atomic.Bool
 
-	mu     sync.Mutex
-	calls  map[string]int           // by capability, over the spawn
-	serial map[string]chan struct{} // of capabilities that run one at a time in this spawn; holds one token
+	warden Warden
+	turns  *Turns
+
+	mu    sync.Mutex
+	calls map[string]int // by capability, over the spawn
 }
 
 // NewSession makes the session of a spawn. record hears of every capability call.
 func NewSession(rt *lisp.Runtime, invoke Invoke, record Recorder) *Session {
-	return &Session{rt: rt, invoke: invoke, record: record, calls: map[string]int{}, serial: map[string]chan struct{}{}}
+	return &Session{rt: rt, invoke: invoke, record: record, calls: map[string]int{}, warden: free{}, turns: &Turns{}}
 }
 
 // Eval evaluates code under g, the grant of this moment.
@@ -119,6 +122,7 @@ func (s *Session) function(name string) value.Value {
 		if c == nil || s.ended.Load() {
 			s.refuse(t, name, Revoked, value.StateError("%s: got a call, but it is no longer granted; see (tools)", name))
 		}
+		s.mayCall(t, name)
 		return s.call(t, c, args)
 	}
 	return value.Of(value.NewBuiltin(name, b))
@@ -131,10 +135,14 @@ func (s *Session) call(t *value.Thread, c *Capability, args []value.Value) value
 	if c.Approve {
 		return s.hold(t, c, args)
 	}
-	if c.Serial {
-		turn := s.turn(c.Name)
+	if err := s.warden.Call(); err != nil {
+		s.interrupt(t, c.Name, err)
+	}
+	if c.Serial != "" {
+		turn := s.turns.of(c.Serial)
 		t.Await(turn, -1)
 		defer func() { turn <- struct{}{} }()
+		s.mayCall(t, c.Name) // it may have waited
 	}
 	start := time.Now()
 	done := Called{Name: c.Name}
@@ -191,17 +199,18 @@ func (s *Session) count(c *Capability) *value.Exception {
 	return nil
 }
 
-// turn gives the channel that holds the turn of a serial capability. A mutex would not do: it holds up a cancellation.
-func (s *Session) turn(name string) chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	turn := s.serial[name]
-	if turn == nil {
-		turn = make(chan struct{}, 1)
-		turn <- struct{}{}
-		s.serial[name] = turn
+// interrupt ends the evaluation, since the spawn has nothing left to use: no code of the agent's can catch that.
+func (s *Session) interrupt(t *value.Thread, name string, err error) {
+	t.HostCall()
+	_ = s.record.Called(Called{Name: name, Refused: OverBudget, Err: err}) // who records reports what fails
+	t.Interrupt()
+}
+
+// mayCall refuses what the operator has taken away meanwhile.
+func (s *Session) mayCall(t *value.Thread, name string) {
+	if held := s.warden.Held(name); held != nil {
+		s.refuse(t, name, held.Kind, held.exception(t))
 	}
-	return turn
 }
 
 // left tells how many calls of c the spawn has left; -1: no bound of its own.
