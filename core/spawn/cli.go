@@ -27,7 +27,7 @@ func (s *run) runCLI(ctx context.Context) Result {
 	if err != nil {
 		return failure(err)
 	}
-	defer d.remove(s.conf.Log)
+	defer s.release(d)
 	plan, err := b.Plan(s.values(d))
 	if err != nil {
 		return failure(err)

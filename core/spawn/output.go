@@ -157,6 +157,7 @@ func (o *output) line(line []byte, skipped bool) {
 		o.skipped++
 		return
 	}
+	o.s.heard.scan(line)
 	u := o.reader.Line(line)
 	if !u.JSON {
 		o.junk++

@@ -33,6 +33,9 @@ type Request struct {
 	Agent Agent
 	// BaseURL is the model server, empty for the CLI's own default; APIKey is its secret.
 	BaseURL, APIKey string
+	// APIKeyEnv names the variable of zeno's environment that APIKey comes from: all that is kept of it where the spawn
+	// has to wait for a person.
+	APIKeyEnv string
 	// Env is further environment; Secrets names those of its entries that are secret.
 	Env     map[string]string
 	Secrets []string
@@ -43,6 +46,8 @@ type Request struct {
 	Timeout, Stall, Grace time.Duration
 	// Resume is the Session of an earlier Result of the same backend.
 	Resume string
+	// Continue goes on with the interrupted spawn ID, in its home and its session.
+	Continue bool
 	// Tools lists the CLI's built-in tools the model may use; none by default.
 	Tools []string
 	// Sandbox is SandboxNone, or empty for the same.
@@ -96,6 +101,8 @@ type Result struct {
 	Error string
 	// Stderr is the end of the CLI's standard error.
 	Stderr string
+	// Ask names the question that waits for a person, where that is why Status is Interrupted.
+	Ask string
 }
 
 // Event is something that happened in a spawn. It holds no secret.

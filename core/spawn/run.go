@@ -22,6 +22,8 @@ type run struct {
 	begun    time.Time
 	cancel   context.CancelCauseFunc
 
+	heard heard // of questions, in the stream
+
 	events sync.Mutex // keeps the events of the spawn in order
 	ended  bool       // no event follows Ended, whatever a left-behind agent does
 }
@@ -80,6 +82,7 @@ func (s *run) limited(ctx context.Context) Result {
 	defer timer.Stop()
 
 	evals := s.cutEvals(ctx)
+	asked := s.watchAsk(ctx)
 	var res Result
 	if s.req.scripted() {
 		if err := s.announce(); err != nil {
@@ -89,8 +92,9 @@ func (s *run) limited(ctx context.Context) Result {
 	} else {
 		res = s.runCLI(ctx)
 	}
+	asked()
 	res.Evals = evals()
-	return res
+	return s.afterAsk(res)
 }
 
 // cutEvals ends the agent's evals with ctx: a CLI that does not heed its TERM keeps its connection, and would keep an eval

@@ -32,6 +32,9 @@ func (s *run) makeDirs(rehome string) (dirs, error) {
 	} else if info, err := os.Stat(d.work); err != nil || !info.IsDir() {
 		return dirs{}, &requestError{fmt.Errorf("work: got %q, want an existing directory", d.work)}
 	}
+	if s.req.Continue {
+		return s.reopenDirs(d)
+	}
 	s.pruneSessions()
 	if err := os.Mkdir(root, 0o700); err != nil {
 		return dirs{}, taken(s.req.ID, err)
@@ -116,6 +119,10 @@ func (r *Runner) sweep() {
 		if n := guard.KillByEnv("HOME=" + filepath.Join(root, "home")); n > 0 {
 			r.conf.Log.Warn("ended left-over agent processes", "spawn", entry.Name(), "processes", n)
 		}
+		if r.conf.keep(entry.Name()) {
+			_ = lock.Close()
+			continue
+		}
 		dirs{root: root, lock: lock, session: filepath.Join(r.sessionsDir(), entry.Name())}.remove(r.conf.Log)
 	}
 }
@@ -135,14 +142,22 @@ func (s *run) rememberSession(session string) {
 		s.conf.Log.Warn("session id of an odd form: not resumable", "spawn", s.req.ID)
 		return
 	}
-	part := file + "." + s.req.ID + ".part"
-	err := os.WriteFile(part, []byte(s.req.ID), 0o600)
+	err := writeWhole(file, "."+s.req.ID+".part", s.req.ID)
 	if err == nil {
-		err = os.Rename(part, file)
+		err = writeWhole(filepath.Join(s.spawnsDir(), s.req.ID, sessionFile), ".part", session)
 	}
 	if err != nil {
 		s.conf.Log.Warn("failed to write down the session", "spawn", s.req.ID, "error", err)
 	}
+}
+
+// writeWhole writes a file that is there whole or not at all.
+func writeWhole(file, suffix, text string) error {
+	part := file + suffix
+	if err := os.WriteFile(part, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(part, file)
 }
 
 // findSession returns the directory that holds a session's files.
@@ -188,7 +203,7 @@ func (s *run) pruneOldest(dir string, entries []fs.DirEntry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, old := range list[:max(0, len(list)-s.conf.MaxSessions+1)] {
-		if s.active[old.name] {
+		if s.active[old.name] || s.conf.keep(old.name) {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(dir, old.name)); err != nil {

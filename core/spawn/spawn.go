@@ -51,6 +51,8 @@ type Activity struct {
 	Evals, Active int
 	// Last is the time of the latest request.
 	Last time.Time
+	// Asked names the question that the spawn has handed to a person; it stays after Revoke. Empty: none.
+	Asked string
 }
 
 // Config is how a Runner runs. Zero values stand for the defaults given.
@@ -73,6 +75,11 @@ type Config struct {
 	OnEvent func(Event)
 	// Warn, where given, gets one line for a person, such as that a spawn runs unboxed.
 	Warn func(string)
+
+	// Keep, where given, tells which spawns wait for the answer of a person: their homes and sessions stay.
+	Keep func(spawn string) bool
+	// AskWait is how long a spawn that asked may take to show the result of that evaluation (default 10 s).
+	AskWait time.Duration
 
 	// MaxSpawns run at once (default 64); up to MaxQueue more wait (default 256), the rest is refused.
 	MaxSpawns, MaxQueue int
@@ -110,6 +117,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.MaxSession <= 0 {
 		c.MaxSession = 256 << 20
+	}
+	if c.AskWait <= 0 {
+		c.AskWait = DefaultAskWait
 	}
 	if c.Backends == nil {
 		c.Backends = backend.Table()

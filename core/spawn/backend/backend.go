@@ -35,6 +35,9 @@ type Backend struct {
 	// Rehome is a pattern (path.Match) for the names of session files that begin with where the CLI ran. A resume
 	// takes place in another home, so the copy made for it says the new one.
 	Rehome string
+	// SessionFirst says that the CLI writes a prompt to its session files before it sends it to the model: what is not in
+	// there was never sent.
+	SessionFirst bool
 	// Vars holds defaults of further variables, which a spawn may override.
 	Vars map[string]string
 	// Requires lists variables that must not be empty.
