@@ -156,6 +156,9 @@ func elemOf(typ Value) value.Elem {
 
 func vectorOf(t *Thread, args []Value) Value {
 	elem, xs := elemOf(args[0]), copied(t, args[1:])
+	if args[0].Kind() != value.KindKeyword || elem == value.ElemObject {
+		panic(value.ArgError("vector-of: got %s, want :int, :long, :float, :double, :byte, :short, :char or :boolean", value.Brief(t, args[0])))
+	}
 	for i, x := range xs {
 		xs[i] = fitting(t, "vector-of", elem, x)
 	}

@@ -16,10 +16,19 @@ func ranged(name string, lo, hi int64) Def {
 		func(t *Thread, x Value) Value { return value.Int(value.ToInt(t, name, x, lo, hi)) })
 }
 
-// wrapped makes a cast that keeps the low bits.
+// wrapped makes a cast that keeps the low bits, of doubles those of the nearest 32-bit integer. Only unchecked-int takes
+// characters.
 func wrapped(name string, cut func(int64) int64) Def {
-	return def1(name, "[x]", "x as an integer of fewer bits, without a check.",
-		func(t *Thread, x Value) Value { return value.Int(cut(value.Wrap(t, name, x))) })
+	return def1(name, "[x]", "x as an integer of fewer bits, without a check.", func(t *Thread, x Value) Value {
+		if x.Kind() == value.KindChar && name != "unchecked-int" {
+			panic(value.TypeError(t, name, x, "a number"))
+		}
+		n := value.Wrap(t, name, x)
+		if x.IsFloat() && name != "unchecked-long" {
+			n = max(math.MinInt32, min(n, math.MaxInt32))
+		}
+		return value.Int(cut(n))
+	})
 }
 
 // uncheckedInts makes an operation on integers that wraps around; other numbers go the checked way.
@@ -39,14 +48,22 @@ func mul(a, b int64) int64 { return a * b }
 // narrow makes an operation on the low 32 bits of integers.
 func narrow(name, doc string, f func(a, b int32) int32) Def {
 	return def2(name, "[x y]", doc, func(t *Thread, a, b Value) Value {
-		return value.Int(int64(f(int32(value.Wrap(t, name, a)), int32(value.Wrap(t, name, b)))))
+		return value.Int(int64(f(int32Of(t, name, a), int32Of(t, name, b))))
 	})
 }
 
 func narrow1(name, doc string, f func(a int32) int32) Def {
 	return def1(name, "[x]", doc, func(t *Thread, a Value) Value {
-		return value.Int(int64(f(int32(value.Wrap(t, name, a)))))
+		return value.Int(int64(f(int32Of(t, name, a))))
 	})
+}
+
+// int32Of gives a number that must fit: what is unchecked of these functions is their result.
+func int32Of(t *Thread, who string, x Value) int32 {
+	if !x.Kind().IsNumber() {
+		panic(value.TypeError(t, who, x, "a number"))
+	}
+	return int32(value.ToInt(t, who, x, math.MinInt32, math.MaxInt32))
 }
 
 func casts() []Def {

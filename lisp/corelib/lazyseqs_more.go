@@ -112,7 +112,7 @@ func lazyTrees(t *Thread, branch, children, kids Value) Value {
 }
 
 func flatten(t *Thread, x Value) Value {
-	if !x.Kind().IsSequential() {
+	if k := x.Kind(); !k.IsSequential() && k != value.KindEduction {
 		return value.EmptyList
 	}
 	return flattened(t, value.NewList(t, x))
@@ -134,7 +134,7 @@ func flattened(t *Thread, stack Value) Value {
 			}
 			x := value.First(t, s)
 			stack = value.Conj(t, under, value.Rest(t, s))
-			if !x.Kind().IsSequential() {
+			if k := x.Kind(); !k.IsSequential() && k != value.KindEduction {
 				return value.Cons(t, x, flattened(t, stack))
 			}
 			stack = value.Conj(t, stack, x)

@@ -112,7 +112,7 @@ func eachPair(t *Thread, m Value, f func(k, v Value)) {
 
 func updateKeys(t *Thread, m, f Value) Value {
 	b := newCollector(t, value.EmptyMap)
-	value.EachKV(t, m, func(k, v Value) bool {
+	eachKV(t, "update-keys", m, func(k, v Value) bool {
 		b.put(t.Call1(f, k), v)
 		return true
 	})
@@ -125,7 +125,7 @@ func updateVals(t *Thread, m, f Value) Value {
 		start = m // keys keep their order
 	}
 	b := newCollector(t, start)
-	value.EachKV(t, m, func(k, v Value) bool {
+	eachKV(t, "update-vals", m, func(k, v Value) bool {
 		b.put(k, t.Call1(f, v))
 		return true
 	})

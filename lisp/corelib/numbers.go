@@ -62,6 +62,17 @@ func itself(who string) unary {
 	}
 }
 
+// itselfOrNil is the case for one argument of +, * and their like, which pass nil on.
+func itselfOrNil(who string) unary {
+	check := itself(who)
+	return func(t *Thread, x Value) Value {
+		if x.IsNil() {
+			return x
+		}
+		return check(t, x)
+	}
+}
+
 func reciprocal(t *Thread, x Value) Value { return value.Div(t, value.Int(1), x) }
 
 func greater(t *Thread, a, b Value) bool {
@@ -75,6 +86,9 @@ func greaterEq(t *Thread, a, b Value) bool {
 }
 
 func isNaN(v Value) bool { return v.IsFloat() && v.Float() != v.Float() }
+
+// only is max and min of one argument, which is not looked at.
+func only(_ *Thread, x Value) Value { return x }
 
 func larger(t *Thread, a, b Value) Value {
 	itself("max")(t, a)
@@ -121,15 +135,15 @@ func absolute(t *Thread, x Value) Value {
 
 func numbers() []Def {
 	return []Def{
-		fold("+", "The sum of numbers; 0 of none. Integers that overflow throw: see +'.", zero, itself("+"), value.Add),
+		fold("+", "The sum of numbers; 0 of none. Integers that overflow throw: see +'.", zero, itselfOrNil("+"), value.Add),
 		fold("-", "Subtracts the rest from x, or negates x. Integers that overflow throw: see -'.", nil, value.Neg, value.Sub),
-		fold("*", "The product of numbers; 1 of none. Integers that overflow throw: see *'.", one, itself("*"), value.Mul),
+		fold("*", "The product of numbers; 1 of none. Integers that overflow throw: see *'.", one, itselfOrNil("*"), value.Mul),
 		fold("/", "Divides x by the rest, or 1 by x. Integers that do not divide evenly give a ratio.", nil, reciprocal, value.Div),
-		fold("+'", "The sum of numbers; grows to big integers.", zero, itself("+'"), value.AddP),
+		fold("+'", "The sum of numbers; grows to big integers.", zero, itselfOrNil("+'"), value.AddP),
 		fold("-'", "Subtracts or negates; grows to big integers.", nil, value.NegP, value.SubP),
-		fold("*'", "The product of numbers; grows to big integers.", one, itself("*'"), value.MulP),
-		fold("max", "The greatest of numbers; NaN if one is.", nil, itself("max"), larger),
-		fold("min", "The least of numbers; NaN if one is.", nil, itself("min"), smaller),
+		fold("*'", "The product of numbers; grows to big integers.", one, itselfOrNil("*'"), value.MulP),
+		fold("max", "The greatest of numbers; NaN if one is.", nil, only, larger),
+		fold("min", "The least of numbers; NaN if one is.", nil, only, smaller),
 		chain("<", "True when the numbers go up.", value.NumLess),
 		chain("<=", "True when the numbers do not go down.", value.NumLessEq),
 		chain(">", "True when the numbers go down.", greater),

@@ -90,6 +90,13 @@ func reduceKV(t *Thread, f, init, coll Value) Value {
 		acc = t.Call(f, acc, k, v)
 		return !value.IsReduced(acc)
 	}
+	eachKV(t, "reduce-kv", coll, step)
+	return value.Unreduced(acc)
+}
+
+// eachKV gives the entries of a map, the elements of a vector by their index, or the entries that another collection holds,
+// until step says false.
+func eachKV(t *Thread, who string, coll Value, step func(k, v Value) bool) {
 	switch k := coll.Kind(); {
 	case k.IsMap() || k == value.KindNil:
 		value.EachKV(t, coll, step)
@@ -99,12 +106,11 @@ func reduceKV(t *Thread, f, init, coll Value) Value {
 			i++
 			return step(value.Int(i), x)
 		})
-	case k.IsSeq():
+	case value.Seqable(coll):
 		value.Each(t, coll, func(e Value) bool { return step(entryKey(t, e), entryVal(t, e)) })
 	default:
-		panic(value.TypeError(t, "reduce-kv", coll, "a map or vector"))
+		panic(value.TypeError(t, who, coll, "a map or vector"))
 	}
-	return value.Unreduced(acc)
 }
 
 // mapv2 keeps what it has built on the Lisp side, so that it is counted as alive.

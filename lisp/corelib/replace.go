@@ -22,7 +22,9 @@ func replacing() []Def {
 
 // replace replaces at most n matches; all when n is below zero.
 func replace(t *Thread, who string, s, match, by Value, n int) Value {
-	text := textOf(t, who, s)
+	obj := shownString(t, who, s)
+	s = value.Of(obj)
+	text := s.Text()
 	switch match.Kind() {
 	case value.KindString, value.KindChar:
 		return replaceText(t, text, chars(t, who, match), chars(t, who, by), n)
@@ -144,7 +146,7 @@ func reference(who string, r *value.Regex, template string, i int) (group, next 
 
 func quoteReplacement(t *Thread, s Value) Value {
 	b := builder{t: t}
-	for _, r := range textOf(t, "re-quote-replacement", s) {
+	for _, r := range shown(t, "re-quote-replacement", s) {
 		t.Step()
 		if r == '$' || r == '\\' {
 			b.rune('\\')

@@ -43,13 +43,30 @@ func seqs() []Def {
 
 // howMany gives a number of elements that a program asks for. A fraction is rounded up.
 func howMany(t *Thread, who string, n Value) int64 {
-	switch {
-	case n.IsInt():
+	switch n.Kind() {
+	case value.KindInt:
 		return n.Int()
-	case n.IsFloat():
+	case value.KindFloat:
 		return int64(max(-1, min(n.Float()+0.9999999999, 1<<62)))
+	case value.KindBigInt, value.KindRatio, value.KindBigDec:
+		return manyOf(t, who, n)
 	}
-	return value.ToInt(t, who, n, -1<<63, 1<<63-1)
+	panic(value.TypeError(t, who, n, "a number of elements"))
+}
+
+// manyOf is howMany of the rarer sorts of number. None is so large that there could be as many elements.
+func manyOf(t *Thread, who string, n Value) int64 {
+	switch {
+	case value.NumSign(t, who, n) <= 0:
+		return -1
+	case !value.NumLess(t, n, value.Int(1<<62)):
+		return 1 << 62
+	}
+	k := value.ToInt(t, who, n, 0, 1<<62)
+	if value.NumLess(t, value.Int(k), n) {
+		k++
+	}
+	return k
 }
 
 func lastOf(t *Thread, coll Value) Value {
@@ -79,6 +96,9 @@ func butlast(t *Thread, coll Value) Value {
 // position gives an index; false when it lies outside what an index can be.
 func position(t *Thread, n Value) (int, bool) {
 	if !n.IsInt() {
+		if !n.Kind().IsNumber() {
+			panic(value.TypeError(t, "nth", n, "a number as index"))
+		}
 		n = value.Int(value.Wrap(t, "nth", n))
 	}
 	if i := n.Int(); i >= 0 && i < 1<<31 {

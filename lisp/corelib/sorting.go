@@ -99,6 +99,9 @@ func allInts(t *Thread, xs []Value) bool {
 func sortBy(t *Thread, key, cmp, coll Value) Value {
 	xs := value.ToSlice(t, coll)
 	n := len(xs)
+	if n < 2 { // key is not called
+		return withMetaOf(t, orElse(value.NewArraySeq(xs), value.EmptyList), coll)
+	}
 	t.Charge(48 * n)
 	t.Pin(48 * n)
 	keys, order := make([]Value, n), make([]Value, n)

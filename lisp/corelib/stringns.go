@@ -68,7 +68,7 @@ func within(name, doc string, show bool, f func(t *Thread, s, part string) bool)
 		if show {
 			return value.Bool(f(t, shown(t, name, s), textOf(t, name, part)))
 		}
-		return value.Bool(f(t, textOf(t, name, s), chars(t, name, part)))
+		return value.Bool(f(t, shown(t, name, s), chars(t, name, part)))
 	})
 }
 
@@ -106,9 +106,17 @@ func indexValue(t *Thread, s *value.String, text string, i int) Value {
 	return value.Int(int64(utf8.RuneCountInString(text[:i])))
 }
 
+// shownString is shown, as a string value.
+func shownString(t *Thread, who string, s Value) *value.String {
+	if s.Kind() != value.KindString {
+		s = value.Str(shown(t, who, s))
+	}
+	return value.As[value.String](s)
+}
+
 func indexOf(t *Thread, s, v, from Value) Value {
-	text, part := textOf(t, "index-of", s), chars(t, "index-of", v)
-	obj := value.As[value.String](s)
+	obj, part := shownString(t, "index-of", s), chars(t, "index-of", v)
+	text := value.Of(obj).Text()
 	start := value.ToInt(t, "index-of", from, minIndex, maxIndex)
 	if int(start) > obj.Len() && part != "" {
 		return value.Nil
@@ -117,8 +125,8 @@ func indexOf(t *Thread, s, v, from Value) Value {
 }
 
 func lastIndexOf(t *Thread, s, v, from Value) Value {
-	text, part := textOf(t, "last-index-of", s), chars(t, "last-index-of", v)
-	obj := value.As[value.String](s)
+	obj, part := shownString(t, "last-index-of", s), chars(t, "last-index-of", v)
+	text := value.Of(obj).Text()
 	start := value.ToInt(t, "last-index-of", from, minIndex, maxIndex)
 	if start < 0 {
 		return value.Nil

@@ -11,7 +11,7 @@ func symbols() []Def {
 	return []Def{
 		{Name: "symbol", F1: symbol, F2: symbol2, Arglists: "([name] [ns name])", Doc: "The symbol of a name, which may be a string, symbol, keyword or var."},
 		{Name: "keyword", F1: keyword, F2: keyword2, Arglists: "([name] [ns name])", Doc: "The keyword of a name, which may be a string, symbol or keyword; nil for anything else."},
-		{Name: "find-keyword", F1: findKeyword, F2: func(*Thread, Value, Value) Value { return value.Nil }, Arglists: "([name] [ns name])", Doc: "nil: keywords are found wherever they are made."},
+		{Name: "find-keyword", F1: findKeyword, F2: func(*Thread, Value, Value) Value { return value.Nil }, Arglists: "([name] [ns name])", Doc: "A keyword is itself; nil for anything else, since no list of keywords is kept that one program could see another's in."},
 		{Name: "name", F1: nameOf, Arglists: "([x])", Doc: "The name of a symbol or keyword without its namespace; a string is its own name."},
 		{Name: "namespace", F1: namespaceOf, Arglists: "([x])", Doc: "The namespace of a symbol or keyword, or nil."},
 		{Name: "gensym", F0: gensym0, F1: gensym1, Arglists: "([] [prefix-string])", Doc: "A symbol that no program has."},
@@ -80,7 +80,12 @@ func keyword2(t *Thread, ns, name Value) Value {
 	return value.Of(value.NewKeyword(s, n))
 }
 
-func findKeyword(*Thread, Value) Value { return value.Nil }
+func findKeyword(_ *Thread, v Value) Value {
+	if v.Kind() == value.KindKeyword {
+		return v
+	}
+	return value.Nil
+}
 
 func nameOf(t *Thread, v Value) Value {
 	switch v.Kind() {

@@ -45,7 +45,7 @@ func compareAlike(t *Thread, a, b Value) int {
 		x, y := As[Symbol](a), As[Symbol](b)
 		return compareNames(x.NS, x.Name, y.NS, y.Name)
 	case KindChar:
-		return cmp.Compare(a.Char(), b.Char())
+		return int(a.Char()) - int(b.Char())
 	case KindBool:
 		if a.Truthy() == b.Truthy() {
 			return 0

@@ -17,6 +17,8 @@ func Equal(t *Thread, a, b Value) bool {
 	case ka.IsNumber():
 		return kb.IsNumber() && NumEqual(a, b)
 	case ka.IsSequential():
+		return (kb.IsSequential() || kb == KindEduction) && equalSequential(t, a, b)
+	case ka == KindEduction: // equal to what holds its elements, but to no other eduction
 		return kb.IsSequential() && equalSequential(t, a, b)
 	case ka == KindRecord || kb == KindRecord:
 		return ka == kb && equalRecord(t, As[Record](a), As[Record](b))
