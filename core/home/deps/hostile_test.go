@@ -46,7 +46,7 @@ func TestHostileTrees(t *testing.T) {
 	}
 	sub := r.object("tree", treeOf(t, "100644", "f", blob))
 	deep := sub
-	for range 10 {
+	for range 30 {
 		deep = r.object("tree", treeOf(t, "40000", "d", deep))
 	}
 	bomb := sub
@@ -78,7 +78,7 @@ func TestHostileTrees(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r.git("update-ref", "refs/heads/bad", tt.commit)
 			h := newHome(t, `{:deps {acme/r {:git/url "`+r.dir+`" :git/sha "`+tt.commit+`"}}}`)
-			h.limits.Depth = 8
+			h.limits.Depth = 25
 			h.refused("acme/r", tt.want)
 		})
 	}
