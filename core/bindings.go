@@ -35,7 +35,8 @@ func (c *Core) namespaces() map[string][]value.Builtin {
 		bind.Func("dir", "([])", "Gives the directory of the home, or nil.", c.homeDir),
 	}
 	ns["zeno.journal"] = c.journalFunctions()
-	ns["zeno.loop"] = c.loopFunctions()
+	ns["zeno.loop"] = append(c.loopFunctions(), c.hookFunctions()...)
+	ns["zeno.engine"] = c.engineFunctions()
 	return ns
 }
 

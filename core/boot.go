@@ -15,12 +15,18 @@ func (c *Core) Boot(ctx context.Context) error {
 	if err != nil {
 		c.report("no editor can connect", err)
 	}
+	if e := c.startControl(ctx); e != nil {
+		c.report("no command of the operator can reach zeno", e)
+		err = errors.Join(err, e)
+	}
+	c.readFrozen()
 	c.booting.Store(true)
 	err = errors.Join(err, c.load(ctx))
 	c.booting.Store(false)
 	if c.conf.Idle {
 		return err
 	}
+	c.runHooks()
 	if e := c.loop.Start(); e != nil {
 		err = errors.Join(err, fmt.Errorf("boot: %w", e))
 	}

@@ -22,6 +22,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/reflection-dev/zeno/core/control"
 	"github.com/reflection-dev/zeno/core/home"
 	"github.com/reflection-dev/zeno/core/journal"
 	"github.com/reflection-dev/zeno/core/loop"
@@ -51,6 +52,7 @@ type Config struct {
 	Version  string                     // for MCP clients; "" is "dev"
 	Editors  *Editors                   // how editors reach the instance (nREPL); nil: not at all
 	Clock    loop.Clock                 // of the home's processes; nil: loop.Real{}
+	Serve    bool                       // this process holds the home's lock: Boot opens the control socket
 	Idle     bool                       // Boot leaves the home's processes unstarted: for a command that only borrows the home
 }
 
@@ -66,6 +68,11 @@ type Core struct {
 	gateway atomic.Pointer[gateway.Server] // another one after each stop!
 	loop    *loop.Loop
 	editors atomic.Pointer[nrepl.Server]
+	control atomic.Pointer[control.Server]
+	life    *life
+	running running
+	hooks   hooks
+	state   func() (string, error)        // the state directory, made by the first who needs it
 	booting atomic.Bool                   // init.joke is loading
 	runner  func() (*spawn.Runner, error) // made by the first spawn, with the state directory
 	made    atomic.Pointer[spawn.Runner]
@@ -94,6 +101,8 @@ func New(conf Config) (*Core, error) {
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.watchCtx, c.endWatching = context.WithCancel(context.Background())
 	c.openJournal()
+	c.life = newLife()
+	c.state = sync.OnceValues(c.stateDir)
 	c.runner = sync.OnceValues(c.newRunner)
 	c.loop = c.newLoop()
 	c.rt = lisp.New()
@@ -110,7 +119,7 @@ func New(conf Config) (*Core, error) {
 }
 
 func (c *Core) newRunner() (*spawn.Runner, error) {
-	state, err := c.stateDir()
+	state, err := c.state()
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +182,11 @@ func (c *Core) Close(ctx context.Context) error {
 	c.mu.Lock() // no spawn begins from now on
 	c.cancel(spawn.ErrInterrupted)
 	c.mu.Unlock()
+	defer c.life.cut(nil)
 	var errs []error
+	if err := c.endHooks(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("core: %w", err))
+	}
 	if err := c.stopEditors(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("core: %w", err))
 	}
@@ -194,6 +207,9 @@ func (c *Core) Close(ctx context.Context) error {
 	}
 	if !within(ctx, c.env.Close) {
 		errs = append(errs, fmt.Errorf("core: futures of the program still run: %w", ctx.Err()))
+	}
+	if err := c.stopControl(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("core: %w", err))
 	}
 	if err := c.closeJournal(); err != nil {
 		errs = append(errs, fmt.Errorf("core: %w", err))

@@ -53,6 +53,9 @@ func (h *host) Eval(ctx context.Context, caller gateway.Caller, code string) gat
 
 // evalAs evaluates code as the agent of a spawn does, and records it.
 func (c *Core) evalAs(ctx context.Context, caller gateway.Caller, code string) gateway.Reply {
+	if r, frozen := c.frozenReply(); frozen {
+		return r
+	}
 	ctx = context.WithValue(ctx, callerKey{}, caller)
 	g, err := c.grant(ctx, caller.Role)
 	if err != nil {
@@ -252,6 +255,9 @@ func (d *door) Activity(id string) spawn.Activity {
 // EvalAs evaluates code as an agent of role would, under its grant and limits, in an isolate of its own that is gone
 // afterwards. role "" has the pure core and default limits.
 func (c *Core) EvalAs(ctx context.Context, role, code string) lisp.Result {
+	if r, frozen := c.frozenReply(); frozen && role != "" {
+		return lisp.Result{Err: &lisp.Error{Kind: r.Err.Kind, Message: r.Err.Message, Hint: r.Err.Hint}}
+	}
 	if role == "" {
 		return c.rt.NewIsolate(lisp.Limits{}).Eval(ctx, code)
 	}

@@ -20,6 +20,10 @@ func (c *Core) Spawn(ctx context.Context, req spawn.Request) spawn.Result {
 		c.mu.Unlock()
 		return spawn.Result{Status: spawn.Refused, Exit: -1, Error: "spawn: zeno is shutting down"}
 	}
+	if err := c.admits(); err != nil {
+		c.mu.Unlock()
+		return spawn.Result{Status: spawn.Refused, Exit: -1, Error: "spawn: " + err.Error()}
+	}
 	c.spawns.Add(1)
 	c.mu.Unlock()
 	defer c.spawns.Done()
@@ -141,6 +145,7 @@ func agentMap(t *value.Thread, client spawn.Client, f spawnForm) value.Value {
 
 // spawnEvent records what a spawn's runner tells.
 func (c *Core) spawnEvent(e spawn.Event) {
+	c.running.event(e)
 	je := journal.Event{At: e.Time, Role: e.Role, Spawn: e.Spawn, Data: map[string]any{"backend": e.Backend}}
 	switch e.Kind {
 	case spawn.Started:

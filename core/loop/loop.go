@@ -58,6 +58,7 @@ type Loop struct {
 
 	mu      sync.Mutex
 	started bool
+	held    bool // see Hold
 	entries map[string]*entry
 	ctx     context.Context // of runs, since Start
 	cancel  context.CancelCauseFunc
@@ -251,6 +252,8 @@ func (l *Loop) RunNow(name string) (bool, error) {
 		return false, err
 	case !l.started || l.ctx.Err() != nil:
 		return false, fmt.Errorf("process %s: got a loop that is not started, want it started first: %w", name, ErrStopped)
+	case l.held:
+		return false, fmt.Errorf("process %s: failed to start a run: %w", name, ErrHeld)
 	case e.run != nil:
 		return false, nil
 	}

@@ -63,7 +63,7 @@ type entry struct {
 // plan arranges the next run of e after now, in place of what was planned. It is called with mu held.
 func (l *Loop) plan(e *entry, now time.Time) {
 	e.unplan()
-	if !l.started || e.paused || e.removed || e.run != nil {
+	if !l.started || l.held || e.paused || e.removed || e.run != nil {
 		return
 	}
 	after := now
@@ -180,6 +180,8 @@ func (l *Loop) status(e *entry) Status {
 		s.State, s.Since, s.Overdue = Running, e.run.Started, e.run.overdue
 	case !l.started:
 		s.State = Inactive
+	case l.held:
+		s.State = Held
 	case e.paused:
 		s.State = Paused
 	case e.failing > 1:

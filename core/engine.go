@@ -1,0 +1,119 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/reflection-dev/zeno/core/control"
+	"github.com/reflection-dev/zeno/lisp/bind"
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// engineFunctions are the namespace zeno.engine.
+func (c *Core) engineFunctions() []value.Builtin {
+	return []value.Builtin{
+		bind.Func("freeze!", "([] [why])", "Stops what would begin: agents' evals get an error of the kind frozen, spawns are refused, processes are not run, webhooks are taken in and wait. What runs goes on, all state is kept, and a restart comes up frozen.", c.lispFreeze),
+		bind.Func("thaw!", "([])", "Ends a freeze.", func(ctx context.Context) error { return c.Thaw(lispBy) }),
+		bind.Func("status", "([])", "Gives {:state :running|:frozen|:draining :pid … :version … :home … :spawns [{:id … :role … :state … :evals …}] :processes n …}.", c.lispStatus),
+		bind.Func("stop!", "([] [{:keys [now timeout]}])", `Ends zeno: no new work, what runs may go on for :timeout ("30s" unless drain! said otherwise), is cancelled then, and the journal is closed. Returns at once. :now true waits for nothing.`, c.lispStop),
+		bind.Func("drain!", "([timeout])", `Sets how long a zeno that is told to stop waits for what runs: "2m". Default "30s".`, c.lispDrain),
+		bind.Func("listen!", "([{:keys [host port allow-non-loopback]}])", "Answers the operator's commands on a TCP address too, where each request needs the token of state/admin.token. Gives {:url …}.", c.lispListen),
+	}
+}
+
+// lispBy is the program itself.
+var lispBy = control.By{Via: "lisp", UID: -1, PID: -1}
+
+func (c *Core) lispFreeze(why *string) error {
+	text := ""
+	if why != nil {
+		text = clip(*why)
+	}
+	return c.Freeze(lispBy, text)
+}
+
+type stopForm struct {
+	Now     bool          `lisp:"now"`
+	Timeout bind.Duration `lisp:"timeout"`
+}
+
+func (c *Core) lispStop(f *stopForm) {
+	if f == nil {
+		f = &stopForm{}
+	}
+	c.Stop(lispBy, StopOptions{Now: f.Now, Timeout: time.Duration(f.Timeout)})
+}
+
+func (c *Core) lispDrain(d bind.Duration) error {
+	if d <= 0 {
+		return fmt.Errorf(`drain!: got %s, want more than 0; (stop! {:now true}) waits for nothing`, time.Duration(d))
+	}
+	c.life.mu.Lock()
+	defer c.life.mu.Unlock()
+	c.life.drain = time.Duration(d)
+	return nil
+}
+
+// SetDrain is zeno.engine/drain!.
+func (c *Core) SetDrain(d time.Duration) error { return c.lispDrain(bind.Duration(d)) }
+
+func (c *Core) lispStatus() map[string]any {
+	s := c.Status()
+	out := map[string]any{"state": bind.Keyword(s.State), "pid": s.PID, "version": s.Version, "processes": len(s.Processes)}
+	if s.Home != "" {
+		out["home"] = s.Home
+	}
+	if f := s.Frozen; f != nil {
+		out["frozen"] = map[string]any{"since": f.Since, "by": f.By, "why": f.Why}
+	}
+	if !s.Deadline.IsZero() {
+		out["deadline"] = s.Deadline
+	}
+	spawns := make([]map[string]any, 0, len(s.Spawns))
+	for _, x := range s.Spawns {
+		spawns = append(spawns, map[string]any{"id": x.ID, "role": bind.Keyword(x.Role), "backend": bind.Keyword(x.Backend),
+			"state": bind.Keyword(x.State), "since": x.Since, "evals": x.Evals})
+	}
+	out["spawns"] = spawns
+	return out
+}
+
+type listenForm struct {
+	Host             string `lisp:"host"`
+	Port             int    `lisp:"port"`
+	AllowNonLoopback bool   `lisp:"allow-non-loopback"`
+}
+
+// addr is where to listen: loopback unless more is asked for by name.
+func (f listenForm) addr(what string) (string, error) {
+	if f.Host == "" {
+		f.Host = "127.0.0.1"
+	}
+	if f.Port < 0 || f.Port > 65535 {
+		return "", fmt.Errorf("%s: :port: got %d, want 0 (any free one) to 65535", what, f.Port)
+	}
+	ip := net.ParseIP(f.Host)
+	if loopback := f.Host == "localhost" || ip != nil && ip.IsLoopback(); !loopback && !f.AllowNonLoopback {
+		return "", fmt.Errorf("%s: :host: got %q, want a loopback address, or :allow-non-loopback true with it", what, f.Host)
+	}
+	return net.JoinHostPort(f.Host, strconv.Itoa(f.Port)), nil
+}
+
+func (c *Core) lispListen(ctx context.Context, f listenForm) (map[string]string, error) {
+	s := c.control.Load()
+	if s == nil {
+		return nil, fmt.Errorf("listen!: got an instance that serves no home, want the one of `zeno --daemon` or the REPL")
+	}
+	addr, err := f.addr("listen!")
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.ListenTCP(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"url": "http://" + a.String()}, nil
+}
