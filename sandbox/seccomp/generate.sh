@@ -10,5 +10,5 @@ table() { # GOARCH, variable, file
     echo '}'
   } | gofmt > "$3"
 }
-table amd64 numbersAmd64 table_x86.go
-table arm64 numbersArm64 table_arm.go
+table amd64 numbersAmd64 amd64table.go
+table arm64 numbersArm64 arm64table.go
