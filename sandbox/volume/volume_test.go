@@ -1,0 +1,91 @@
+package volume
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/reflection-dev/zeno/sandbox"
+)
+
+func TestAVolumeHasOneHolder(t *testing.T) {
+	s := &Store{Dir: filepath.Join(t.TempDir(), "v")}
+	made, err := s.Ensure("a1")
+	if err != nil || !made {
+		t.Fatalf("got %v %v, want it made", made, err)
+	}
+	if made, err := s.Ensure("a1"); err != nil || made {
+		t.Fatalf("got %v %v, want it there", made, err)
+	}
+	held, err := s.Lock("a1", "spawn S-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Lock("a1", "spawn S-2")
+	var busy *sandbox.Busy
+	if !errors.As(err, &busy) || busy.Holder != "spawn S-1" {
+		t.Fatalf("got %v, want it busy with spawn S-1", err)
+	}
+	if err := s.Remove("a1"); !errors.As(err, &busy) {
+		t.Errorf("remove of a held volume: got %v, want Busy", err)
+	}
+	list, err := s.List()
+	if err != nil || len(list) != 1 || list[0].Holder != "spawn S-1" {
+		t.Errorf("got %+v %v, want one held by spawn S-1", list, err)
+	}
+	held.Close()
+	if again, err := s.Lock("a1", "x"); err != nil {
+		t.Errorf("after Close: %v", err)
+	} else {
+		again.Close()
+	}
+	if err := s.Remove("a1"); err != nil {
+		t.Error(err)
+	}
+	if list, _ := s.List(); len(list) != 0 {
+		t.Errorf("got %v after remove, want none", list)
+	}
+}
+
+func TestNamesOfVolumes(t *testing.T) {
+	s := &Store{Dir: t.TempDir()}
+	for _, name := range []string{"", "..", ".", "a/b", "../x", "A", "a..b", "-a", strings.Repeat("a", 64), "a\x00b", "ä"} {
+		if _, err := s.Ensure(name); err == nil {
+			t.Errorf("%q was accepted", name)
+		}
+		if _, err := s.Lock(name, "x"); err == nil {
+			t.Errorf("%q was locked", name)
+		}
+		if err := s.Remove(name); err == nil {
+			t.Errorf("%q was removed", name)
+		}
+	}
+}
+
+// A box may leave links: counting and removing follow none.
+func TestHostileContent(t *testing.T) {
+	outside := t.TempDir()
+	keep := filepath.Join(outside, "keep")
+	if err := os.WriteFile(keep, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &Store{Dir: t.TempDir()}
+	if _, err := s.Ensure("v"); err != nil {
+		t.Fatal(err)
+	}
+	os.Symlink(outside, filepath.Join(s.Path("v"), "dir"))
+	os.Symlink(keep, filepath.Join(s.Path("v"), "file"))
+	os.MkdirAll(filepath.Join(s.Path("v"), "a", "b"), 0o700)
+	os.Chmod(filepath.Join(s.Path("v"), "a"), 0)
+	if n, _ := Usage(s.Path("v"), 1<<40); n >= 1<<20 {
+		t.Errorf("got %d bytes, want the link's target not counted", n)
+	}
+	if err := s.Remove("v"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(keep); err != nil {
+		t.Errorf("the target of a link was removed: %v", err)
+	}
+}
