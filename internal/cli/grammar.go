@@ -18,17 +18,19 @@ type grammar struct {
 	Test    testCmd    `cmd:"" help:"Run test suites written in Lisp: *_test.joke and what lies in directories called test."`
 	Connect connectCmd `cmd:"" help:"A REPL in the zeno that serves the home, or -e expressions there."`
 	Journal journalCmd `cmd:"" help:"Read and check the record of what happened: verify, tail, show, export, anchor."`
+	Doctor  doctorCmd  `cmd:"" help:"Try what this machine can do, and say what is missing and how to get it."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
 // commands are the words that are no file: `zeno ./init` runs a file of such a name.
 func commands() []string {
-	return []string{"init", "demo", "spawn", "eval", "test", "connect", "journal", "version"}
+	return []string{"init", "demo", "spawn", "eval", "test", "connect", "journal", "doctor", "version"}
 }
 
 type programCmd struct {
 	Expr        []string `short:"e" name:"expr" placeholder:"EXPR" sep:"none" help:"Evaluate EXPR and print its value unless it is nil. May be given several times."`
 	Daemon      bool     `help:"Serve the home without a terminal until a signal ends it; editors and zeno connect reach it."`
+	Drain       time.Duration `placeholder:"30s" help:"With --daemon: how long what runs may go on after the first signal. Default: what the program says, else 30s."`
 	ShowVersion bool     `name:"version" help:"Print the version."`
 	File        string   `arg:"" optional:"" help:"A program to run; - is stdin. Without it and without -e: the REPL."`
 	Args        []string `arg:"" optional:"" help:"*command-line-args* of the program."`

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/reflection-dev/zeno/core/doctor"
+	"github.com/reflection-dev/zeno/core/home"
+)
+
+// doctorCmd is `zeno doctor`.
+type doctorCmd struct {
+	Need []string `placeholder:"NAME" help:"Exit 1 unless this works too, such as claude or userns. May be given several times."`
+	JSON bool     `name:"json" help:"Print the outcome as JSON."`
+}
+
+// Help implements kong.HelpProvider.
+func (doctorCmd) Help() string {
+	return `Tries what this machine can do instead of looking for signs of it, and says what is missing and how to get it. Exits 0 where everything works that zeno itself needs (the group zeno: state, disk, journal, ports, clock) and whatever --need names; else 1.
+
+Examples:
+
+  zeno doctor
+
+  zeno doctor --need claude --need userns
+
+  zeno doctor --json | jq '.checks[] | select(.status != "ok")'`
+}
+
+// Run implements `zeno doctor`.
+func (d *doctorCmd) Run(a *app) error {
+	h, err := home.Resolve(a.home, a.std.Getenv)
+	if err != nil {
+		return usage(err)
+	}
+	return a.attend(func(ctx context.Context) error {
+		rep, err := doctor.Run(ctx, doctor.Config{Home: h.Dir, Path: a.std.Getenv("PATH"), Need: d.Need})
+		if err != nil {
+			return usage(err)
+		}
+		if d.JSON {
+			err = printJSON(a.std.Out, rep)
+		} else {
+			printDoctor(a.std.Out, rep)
+		}
+		if err == nil && !rep.OK {
+			err = reported(ExitFailed)
+		}
+		return err
+	})
+}
+
+func printDoctor(w io.Writer, rep doctor.Report) {
+	group := ""
+	for _, c := range rep.Checks {
+		if c.Group != group {
+			group = c.Group
+			fmt.Fprintln(w, group)
+		}
+		fmt.Fprintf(w, "  %-8s %-13s %s\n", c.Status, c.Name, c.Detail)
+		if c.Fix != "" {
+			fmt.Fprintf(w, "  %-8s %-13s -> %s\n", "", "", c.Fix)
+		}
+	}
+	if !rep.OK {
+		fmt.Fprintln(w, "\nzeno needs what failed above; --json names it")
+	}
+}
