@@ -91,16 +91,16 @@ func TestFails(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "state"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rep, _ := run(t, doctor.Config{Home: home})
-	if !rep.OK { // state is a file: the home itself is tried
-		t.Errorf("got %+v", rep)
+	rep, checks := run(t, doctor.Config{Home: home})
+	if c := checks["state"]; rep.OK || c.Status != doctor.Failed || !strings.Contains(c.Fix, "--home") {
+		t.Errorf("a state that is no directory: got %+v", c)
 	}
 	_ = os.Remove(filepath.Join(home, "state"))
 	_ = os.Mkdir(filepath.Join(home, "state"), 0o700)
 	if err := os.WriteFile(filepath.Join(home, "state", "journal.db"), []byte(strings.Repeat("no database ", 500)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rep, checks := run(t, doctor.Config{Home: home})
+	rep, checks = run(t, doctor.Config{Home: home})
 	if c := checks["journal"]; rep.OK || c.Status != doctor.Failed || c.Fix == "" {
 		t.Errorf("a broken journal: got %+v", c)
 	}

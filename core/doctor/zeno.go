@@ -33,7 +33,7 @@ func zeno(conf Config) []attempt {
 // stateDir is where state is, or would be. A home that does not exist is not made.
 func (conf Config) stateDir() string {
 	for _, dir := range []string{filepath.Join(conf.Home, "state"), conf.Home} {
-		if info, err := os.Stat(dir); conf.Home != "" && err == nil && info.IsDir() {
+		if _, err := os.Stat(dir); conf.Home != "" && err == nil {
 			return dir
 		}
 	}
