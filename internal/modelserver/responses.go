@@ -48,7 +48,7 @@ func (responses) read(body []byte) (Conversation, error) {
 	for _, item := range items {
 		switch {
 		case strings.HasSuffix(item.Type, "_output"):
-			c.Turns = append(c.Turns, Turn{"tool", string(item.Output)})
+			c.Turns = append(c.Turns, Turn{"tool", afterHeading(string(item.Output))})
 		case item.Role == "system" || item.Role == "developer":
 			c.System += string(item.Content)
 		case item.Role != "":
@@ -131,4 +131,12 @@ func (d responses) events(c Conversation, m Move) []event {
 
 func (responses) refuse(w http.ResponseWriter, status int, message string) {
 	refuseOpenAI(w, status, message)
+}
+
+// afterHeading leaves out what Codex writes above a result: how long the call took.
+func afterHeading(result string) string {
+	if _, rest, ok := strings.Cut(result, "\nOutput:"); ok && strings.HasPrefix(result, "Wall time:") {
+		return strings.TrimPrefix(rest, "\n")
+	}
+	return result
 }

@@ -37,7 +37,7 @@ type Config struct {
 // Request is what the server was asked, for assertions.
 type Request struct {
 	Path string
-	// Auth is the credential sent: Authorization, or x-api-key.
+	// Auth is the credential sent: Authorization, x-api-key or x-goog-api-key.
 	Auth         string
 	Body         string
 	Conversation Conversation
@@ -67,8 +67,9 @@ func New(conf Config) *Server {
 		"/v1/chat/completions": chat{},
 		"/v1/responses":        responses{},
 	} {
-		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, d) })
+		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, d, func(*Conversation) {}) })
 	}
+	mux.HandleFunc("POST /v1beta/models/{call}", s.gemini)
 	s.http = httptest.NewServer(mux)
 	s.URL = s.http.URL
 	return s
@@ -115,8 +116,21 @@ func (s *Server) countTokens(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, object{"input_tokens": usageIn})
 }
 
-// answer serves one request to a model in the given dialect.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect) {
+// gemini serves the one API that names the model and the method in the path.
+func (s *Server) gemini(w http.ResponseWriter, r *http.Request) {
+	model, method, _ := strings.Cut(r.PathValue("call"), ":")
+	switch method {
+	case "generateContent", "streamGenerateContent":
+		s.answer(w, r, gemini{}, func(c *Conversation) { c.Model, c.Stream = model, method == "streamGenerateContent" })
+	case "countTokens":
+		writeJSON(w, http.StatusOK, object{"totalTokens": usageIn})
+	default:
+		gemini{}.refuse(w, http.StatusNotFound, "no such method: "+method)
+	}
+}
+
+// answer serves one request to a model in the given dialect; more adds what the request does not say in its body.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, more func(*Conversation)) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		d.refuse(w, http.StatusRequestEntityTooLarge, err.Error())
@@ -127,6 +141,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect) {
 		d.refuse(w, http.StatusBadRequest, fmt.Sprintf("body: %v", err))
 		return
 	}
+	more(&talk)
 	conf, move := s.config(), next(talk)
 	s.record(Request{Path: r.URL.Path, Auth: credential(r), Body: string(body), Conversation: talk, Move: move})
 	select {
@@ -145,8 +160,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect) {
 }
 
 func credential(r *http.Request) string {
-	if key := r.Header.Get("X-Api-Key"); key != "" {
-		return key
+	for _, name := range []string{"X-Api-Key", "X-Goog-Api-Key"} {
+		if key := r.Header.Get(name); key != "" {
+			return key
+		}
 	}
 	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 }

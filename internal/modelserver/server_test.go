@@ -66,6 +66,9 @@ func bodies(stream bool) map[string]string {
 			"messages":[{"role":"system","content":"SYS"},{"role":"user","content":"[[eval: 7]]"}]}`,
 		"/v1/responses": `{"model":"m","stream":` + s + `,"instructions":"SYS","tools":[{"type":"function","name":"eval"}],
 			"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"[[eval: 7]]"}]}]}`,
+		"/v1beta/models/m:" + map[bool]string{false: "generateContent", true: "streamGenerateContent?alt=sse"}[stream]: `{
+			"systemInstruction":{"parts":[{"text":"SYS"}]},"tools":[{"functionDeclarations":[{"name":"eval"}]}],
+			"contents":[{"role":"user","parts":[{"text":"[[eval: 7]]"}]}]}`,
 	}
 }
 
@@ -149,4 +152,22 @@ func ExampleNew() {
 	defer r.Body.Close()
 	fmt.Println(r.StatusCode, s.Requests()[0].Move.Args["code"])
 	// Output: 200 (+ 1 2)
+}
+
+// TestResultsAreBare holds that what a CLI writes around a tool's result does not come back as the answer.
+func TestResultsAreBare(t *testing.T) {
+	for _, c := range []struct {
+		d    dialect
+		body string
+	}{
+		{responses{}, `{"input":[{"type":"function_call_output","output":"Wall time: 0.1 seconds\nOutput:=> 3"}]}`},
+		{responses{}, `{"input":[{"type":"function_call_output","output":"=> 3"}]}`},
+		{gemini{}, `{"contents":[{"role":"user","parts":[{"functionResponse":{"response":{"output":"<untrusted_context>\n=> 3\n</untrusted_context>"}}}]}]}`},
+		{gemini{}, `{"contents":[{"role":"user","parts":[{"functionResponse":{"response":{"output":"=> 3"}}}]}]}`},
+	} {
+		talk, err := c.d.read([]byte(c.body))
+		if diff := cmp.Diff([]Turn{{"tool", "=> 3"}}, talk.Turns); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", c.body, err, diff)
+		}
+	}
 }

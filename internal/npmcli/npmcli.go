@@ -38,6 +38,10 @@ func packages(cli string) ([]string, bool) {
 		"node":            {"node@22"},
 		"claude":          {"@anthropic-ai/claude-code@2.1.332"},
 		"omp":             {"@oh-my-pi/pi-coding-agent@18.2.3", "bun@1.4.5"},
+		"codex":           {"@openai/codex@0.171.0"},
+		"gemini":          {"@google/gemini-cli@0.61.0"},
+		"opencode":        {"opencode-ai@1.18.33"},
+		"pi":              {"@earendil-works/pi-coding-agent@1.6.0"},
 		"mcp-inspector":   {"@modelcontextprotocol/inspector@2.12.0"},
 		"nrepl-client":    {"nrepl-client@0.3.0"},
 		"mcp-conformance": {"@modelcontextprotocol/conformance@0.2.0-alpha.12"}, // 0.1 has no scenarios of the stateless revision
