@@ -1,0 +1,105 @@
+package egress
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// encodings are the alphabets of base64. Padding does not matter: only inner characters are looked at.
+var encodings = []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding}
+
+// base64Core gives the characters that text has wherever it lies in a base64 text, if shift (0 to 2) bytes of its group of
+// three stand before it. The characters at its ends, which also hold bits of its neighbours, are left out.
+func base64Core(enc *base64.Encoding, text string, shift int) string {
+	all := enc.EncodeToString(append(make([]byte, shift), text...))
+	return all[(8*shift+5)/6 : 8*(shift+len(text))/6]
+}
+
+// scrubPatterns gives the forms in which secrets may come back, and the same form of the placeholder. In base64 that is of
+// the same length, so that what surrounds it still decodes.
+func scrubPatterns(secrets []bound) []pattern {
+	var out []pattern
+	for _, s := range secrets {
+		out = append(out, pattern{s.value, s.placeholder})
+		for _, form := range []func(string) string{url.QueryEscape, url.PathEscape, html.EscapeString, jsonEscape} {
+			if escaped := form(s.value); escaped != s.value {
+				out = append(out, pattern{escaped, form(s.placeholder)})
+			}
+		}
+		mask := strings.Repeat(s.placeholder, len(s.value)/len(s.placeholder)+1)[:len(s.value)]
+		for _, enc := range encodings {
+			for shift := range 3 {
+				out = append(out, pattern{base64Core(enc, s.value, shift), base64Core(enc, mask, shift)})
+			}
+		}
+	}
+	return out
+}
+
+// jsonEscape is s as it stands within a JSON string.
+func jsonEscape(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return s
+	}
+	return string(b[1 : len(b)-1])
+}
+
+// scrubHeader hides secrets in the values of h, in place.
+func scrubHeader(m *matcher, h http.Header) {
+	for _, values := range h {
+		for i, v := range values {
+			values[i] = m.text(v)
+		}
+	}
+}
+
+// rewriting is a body with patterns replaced.
+type rewriting struct {
+	src  io.ReadCloser
+	w    rewriter
+	in   []byte
+	out  []byte // made and not yet read
+	rest []byte // of out
+	err  error  // of src
+	// end, if not nil, is called once at the end of src, before the reader sees it.
+	end func()
+}
+
+// rewriteChunk is how much is read at once.
+const rewriteChunk = 64 << 10
+
+func newRewriting(m *matcher, src io.ReadCloser) *rewriting {
+	return &rewriting{src: src, w: rewriter{m: m}, in: make([]byte, rewriteChunk)}
+}
+
+// Read gives what is certain as soon as there is some.
+func (r *rewriting) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if r.err != nil {
+			return 0, r.err
+		}
+		n, err := r.src.Read(r.in)
+		r.out = r.w.feed(r.out[:0], r.in[:n])
+		if err != nil {
+			r.err = err
+			if err == io.EOF {
+				r.out = r.w.finish(r.out)
+			}
+			if r.end != nil {
+				r.end()
+			}
+		}
+		r.rest = r.out
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+func (r *rewriting) Close() error { return r.src.Close() }
