@@ -26,15 +26,22 @@ func (c *Core) namespaces() map[string][]value.Builtin {
 		bind.Func("url", "([role])", "Gives the MCP endpoint of a role.", (*door)(c).Endpoint),
 	}
 	ns["zeno.spawn"] = []value.Builtin{
-		bind.Func("spawn", "([{:keys [role prompt system model backend agent timeout stall resume tools base-url api-key-env env work sandbox]}])",
+		bind.Func("spawn", "([{:keys [role prompt system model backend agent timeout stall resume tools base-url api-key-env env work sandbox budget retries]}])",
 			"Runs one agent to its end and gives {:id … :status … :answer … :usage … :evals … :ms … :boxed …}.", c.spawn),
 		bind.Func("caller", "([])", "Inside a capability: {:role … :spawn …} of the agent that calls it; nil elsewhere.", caller),
 		bind.Func("backends", "([])", "Lists the names of the agent CLIs that spawn knows, and :scripted.", c.backendNames),
 	}
+	ns["zeno.spawn"] = append(ns["zeno.spawn"], c.spawnFunctions()...)
+	ns["zeno.budget"] = c.budgetFunctions()
+	ns["zeno.grant.live"] = c.holdFunctions()
+	ns["zeno.ask"] = c.askFunctions()
 	ns["zeno.home"] = []value.Builtin{
 		bind.Func("dir", "([])", "Gives the directory of the home, or nil.", c.homeDir),
 	}
 	ns["zeno.journal"] = c.journalFunctions()
+	if c.rehearsal != nil {
+		ns["zeno.dry-run"] = c.rehearsal.functions()
+	}
 	ns["zeno.loop"] = append(c.loopFunctions(), c.hookFunctions()...)
 	ns["zeno.engine"] = c.engineFunctions()
 	return ns
@@ -83,6 +90,9 @@ func (c *Core) startGateway(ctx context.Context, f gatewayForm) (map[string]stri
 
 // listenAddr is where to listen. A call that names neither host nor port keeps the listener of the one before.
 func (c *Core) listenAddr(f gatewayForm) string {
+	if c.rehearsal != nil { // the instance in earnest may have the port
+		f.Host, f.Port = "", 0
+	}
 	if f.Host == "" && f.Port == 0 && c.addr != "" {
 		return c.addr
 	}

@@ -37,39 +37,43 @@ import (
 
 // Config is what a Core is made from. The zero value is an instance without a home that prints nowhere.
 type Config struct {
-	Home     *home.Home                 // nil: no program; state goes to a temporary directory removed by Close
-	Out      io.Writer                  // *out* of the program; nil discards
-	Err      io.Writer                  // *err*, reports and warnings; nil discards
-	In       io.Reader                  // *in*; nil is empty
-	Args     []string                   // *command-line-args*
-	Libs     []string                   // directories where namespaces are looked for, after the home's
-	Log      *slog.Logger               // nil discards
-	Journal  journal.Store              // nil: state/journal.db of the home, else a journal.Memory
-	Guard    []string                   // how to start a guard process: guard.Self(); nil: no CLI can be spawned
-	Path     string                     // PATH of the agent CLIs; "" is that of this process
-	Backends map[string]backend.Backend // nil: backend.Table()
-	Exit     func(code int)             // what (joker.os/exit) does; nil refuses
-	Version  string                     // for MCP clients; "" is "dev"
-	Editors  *Editors                   // how editors reach the instance (nREPL); nil: not at all
-	Clock    loop.Clock                 // of the home's processes; nil: loop.Real{}
-	Serve    bool                       // this process holds the home's lock: Boot opens the control socket
-	Idle     bool                       // Boot leaves the home's processes unstarted: for a command that only borrows the home
+	Home      *home.Home                 // nil: no program; state goes to a temporary directory removed by Close
+	Out       io.Writer                  // *out* of the program; nil discards
+	Err       io.Writer                  // *err*, reports and warnings; nil discards
+	In        io.Reader                  // *in*; nil is empty
+	Args      []string                   // *command-line-args*
+	Libs      []string                   // directories where namespaces are looked for, after the home's
+	Log       *slog.Logger               // nil discards
+	Journal   journal.Store              // nil: state/journal.db of the home, else a journal.Memory
+	Guard     []string                   // how to start a guard process: guard.Self(); nil: no CLI can be spawned
+	Path      string                     // PATH of the agent CLIs; "" is that of this process
+	Backends  map[string]backend.Backend // nil: backend.Table()
+	Exit      func(code int)             // what (joker.os/exit) does; nil refuses
+	Version   string                     // for MCP clients; "" is "dev"
+	Editors   *Editors                   // how editors reach the instance (nREPL); nil: not at all
+	Clock     loop.Clock                 // of the home's processes; nil: loop.Real{}
+	Serve     bool                       // this process holds the home's lock: Boot opens the control socket
+	Rehearsal *Rehearsal                 // the home is run dry, on a Virtual Clock; nil: in earnest
+	Idle      bool                       // Boot leaves the home's processes unstarted: for a command that only borrows the home
 }
 
 // Core is one running instance. Its methods are safe for concurrent use.
 type Core struct {
-	conf    Config
-	rt      *lisp.Runtime
-	env     *lisp.Env
-	journal journal.Store // takes secrets out
-	home    *homeJournal  // behind journal, where that is the home's
-	once    *journal.Once // nil where the journal keeps no marks
-	secrets journal.Secrets
-	gateway atomic.Pointer[gateway.Server] // another one after each stop!
-	loop    *loop.Loop
-	editors atomic.Pointer[nrepl.Server]
-	control atomic.Pointer[control.Server]
-	life    *life
+	conf      Config
+	rt        *lisp.Runtime
+	env       *lisp.Env
+	journal   journal.Store // takes secrets out
+	home      *homeJournal  // behind journal, where that is the home's
+	once      *journal.Once // nil where the journal keeps no marks
+	secrets   journal.Secrets
+	gateway   atomic.Pointer[gateway.Server] // another one after each stop!
+	loop      *loop.Loop
+	rehearsal *rehearsing // nil: none
+	editors   atomic.Pointer[nrepl.Server]
+	control   atomic.Pointer[control.Server]
+	life      *life
+	asks      *asks
+	budgets
 	running running
 	hooks   hooks
 	state   func() (string, error)        // the state directory, made by the first who needs it
@@ -105,10 +109,13 @@ func New(conf Config) (*Core, error) {
 	c.state = sync.OnceValues(c.stateDir)
 	c.runner = sync.OnceValues(c.newRunner)
 	c.loop = c.newLoop()
+	c.rehearsal = c.newRehearsal()
+	c.asks = newAsks(c)
 	c.rt = lisp.New()
 	c.env = c.rt.NewEnv(lisp.EnvConfig{Out: c.conf.Out, Err: c.conf.Err, In: c.conf.In, Source: c.source,
 		Namespaces: c.namespaces(), Context: c.ctx})
 	stdlib.Install(c.env.Raw(), stdlib.Config{Err: c.conf.Err, Args: append([]string{"zeno"}, c.conf.Args...), Exit: c.conf.Exit})
+	c.rehearsal.install(c.env.Raw())
 	c.setArgs()
 	g, err := gateway.New(c.gatewayConfig(""))
 	if err != nil {
@@ -124,7 +131,7 @@ func (c *Core) newRunner() (*spawn.Runner, error) {
 		return nil, err
 	}
 	r, err := spawn.New(spawn.Config{Guard: c.conf.Guard, Gateway: (*door)(c), StateDir: state,
-		Path: c.conf.Path, Backends: c.conf.Backends, Log: c.conf.Log, OnEvent: c.spawnEvent, Warn: c.warn})
+		Path: c.conf.Path, Backends: c.conf.Backends, Log: c.conf.Log, OnStart: c.spawnStarting, OnEvent: c.spawnEvent, Warn: c.warn, Keep: c.asks.keeps})
 	if err != nil {
 		return nil, fmt.Errorf("core: %w", err)
 	}
@@ -196,6 +203,9 @@ func (c *Core) Close(ctx context.Context) error {
 	if !within(ctx, c.spawns.Wait) {
 		errs = append(errs, fmt.Errorf("core: spawns still run: %w", ctx.Err()))
 	}
+	if err := c.asks.close(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("core: %w", err))
+	}
 	if err := c.endWatches(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("core: %w", err))
 	}
@@ -209,6 +219,9 @@ func (c *Core) Close(ctx context.Context) error {
 		errs = append(errs, fmt.Errorf("core: futures of the program still run: %w", ctx.Err()))
 	}
 	if err := c.stopControl(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("core: %w", err))
+	}
+	if err := c.closeLedger(); err != nil {
 		errs = append(errs, fmt.Errorf("core: %w", err))
 	}
 	if err := c.closeJournal(); err != nil {

@@ -25,6 +25,7 @@ type session struct {
 	*grant.Session
 	active atomic.Int64 // evaluations running
 	evals  atomic.Int64 // evaluations begun
+	calls  *happened    // of the evaluation that runs
 }
 
 // Surface implements gateway.Host.
@@ -38,10 +39,14 @@ func (h *host) Surface(ctx context.Context, caller gateway.Caller) (gateway.Surf
 		c.report("role "+caller.Role, err)
 		return gateway.Surface{Notes: "The operator's grant for this role is broken: every eval fails until it is mended."}, true
 	}
+	g = c.withLeased(caller, g)
 	s := gateway.Surface{EvalTimeout: g.EvalTimeout}
 	for _, cap := range g.Caps {
 		s.Capabilities = append(s.Capabilities, gateway.Capability{Name: cap.Name, Arglists: cap.Arglists, Doc: cap.Doc,
 			Effect: cap.Effect, Approve: cap.Approve})
+	}
+	if g.Asking != nil {
+		s.Capabilities = append(s.Capabilities, askCapability())
 	}
 	return s, true
 }
@@ -67,11 +72,26 @@ func (c *Core) evalAs(ctx context.Context, caller gateway.Caller, code string) g
 	if s == nil {
 		return gateway.Reply{Err: &gateway.EvalError{Kind: gateway.KindRevoked, Message: "the spawn has ended; nothing was evaluated"}}
 	}
+	if r, asked := c.asks.told(caller.Spawn); asked {
+		return r
+	}
+	if r, ok := c.asks.reach(caller.Spawn); !ok {
+		return r
+	}
 	s.active.Add(1)
 	s.evals.Add(1)
-	res := s.Eval(ctx, g, code)
-	s.active.Add(-1)
+	s.calls.reset()
+	defer s.active.Add(-1)
+	if r, ok := c.countEval(caller, g); !ok {
+		c.recordEval(caller, code, lisp.Result{Err: &lisp.Error{Kind: r.Err.Kind, Message: r.Err.Message}})
+		return r
+	}
+	res := s.Eval(ctx, c.withLeased(caller, g), code)
+	c.afterEval(caller, &res)
 	c.recordEval(caller, code, res)
+	if r, asked := c.asks.tell(caller.Spawn, s.calls); asked {
+		return r
+	}
 	return reply(g, res)
 }
 
@@ -89,7 +109,12 @@ func (c *Core) session(caller gateway.Caller) *session {
 }
 
 func (c *Core) newSession(caller gateway.Caller) *session {
-	return &session{Session: grant.NewSession(c.rt, c.invoke, recorder{c, caller})}
+	calls := &happened{}
+	s := grant.NewSession(c.rt, c.invoke, recorder{c, caller, calls})
+	s.Under(warden{c, caller.Role, caller.Spawn}, &c.turns)
+	s.SetAsker(asker{c, caller, s.Calls})
+	s.SetCalls(c.asks.callsOf(caller.Spawn))
+	return &session{Session: s, calls: calls}
 }
 
 // invoke runs a capability's function with full power.
@@ -131,6 +156,7 @@ func (c *Core) grant(ctx context.Context, role string) (*grant.Grant, error) {
 		}
 		return value.Nil
 	})
+	c.rehearsal.grant(role, g)
 	return g, err
 }
 
@@ -242,7 +268,7 @@ func (d *door) Revoke(spawn string) {
 func (d *door) Activity(id string) spawn.Activity {
 	c := (*Core)(d)
 	a := c.Gateway().Observe(id)
-	out := spawn.Activity{Revoked: !a.Known, Connected: a.Connected, Evals: int(a.Evals), Last: a.LastAt}
+	out := spawn.Activity{Revoked: !a.Known, Connected: a.Connected, Evals: int(a.Evals), Last: a.LastAt, Asked: c.asks.askedBy(id)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.sessions[id]; s != nil {

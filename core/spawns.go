@@ -7,38 +7,78 @@ import (
 	"os"
 	"time"
 
+	"github.com/reflection-dev/zeno/core/grant"
 	"github.com/reflection-dev/zeno/core/journal"
 	"github.com/reflection-dev/zeno/core/spawn"
 	"github.com/reflection-dev/zeno/lisp/bind"
 	"github.com/reflection-dev/zeno/lisp/value"
 )
 
-// Spawn runs one agent to its end. All errors are in the Result.
+// Spawn runs one agent to its end, under the budget of its role. All errors are in the Result.
 func (c *Core) Spawn(ctx context.Context, req spawn.Request) spawn.Result {
-	c.mu.Lock()
-	if c.ctx.Err() != nil {
-		c.mu.Unlock()
-		return spawn.Result{Status: spawn.Refused, Exit: -1, Error: "spawn: zeno is shutting down"}
-	}
-	if err := c.admits(); err != nil {
-		c.mu.Unlock()
-		return spawn.Result{Status: spawn.Refused, Exit: -1, Error: "spawn: " + err.Error()}
-	}
-	c.spawns.Add(1)
-	c.mu.Unlock()
-	defer c.spawns.Done()
+	return c.SpawnWith(ctx, req, SpawnOptions{})
+}
+
+// SpawnWith is Spawn with a budget of its own, and with further attempts where it fails.
+func (c *Core) SpawnWith(ctx context.Context, req spawn.Request, o SpawnOptions) spawn.Result {
+	res, _ := c.spawnWith(ctx, req, o)
+	return res
+}
+
+func (c *Core) spawnWith(ctx context.Context, req spawn.Request, o SpawnOptions) (spawn.Result, *job) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })()
-	r, err := c.runner()
-	if err != nil {
-		return spawn.Result{Status: spawn.Refused, Exit: -1, Error: err.Error()}
+	j, end, refused := c.open(ctx, &req, o, cancel)
+	if refused != nil {
+		return *refused, nil
 	}
+	defer end()
+	return c.finish(ctx, j, req, o), j
+}
+
+// open makes a spawn one that is under way, until end. refused is its Result where it cannot be.
+func (c *Core) open(ctx context.Context, req *spawn.Request, o SpawnOptions, cancel context.CancelCauseFunc) (j *job, end func(), refused *spawn.Result) {
+	no := func(err error) (*job, func(), *spawn.Result) {
+		res := refusedSpawn(err)
+		res.ID = req.ID
+		return nil, nil, &res
+	}
+	c.rehearsal.spawn(req)
+	c.mu.Lock()
+	if c.ctx.Err() != nil {
+		c.mu.Unlock()
+		return no(errors.New("spawn: zeno is shutting down"))
+	}
+	if err := c.admits(); err != nil {
+		c.mu.Unlock()
+		return no(fmt.Errorf("spawn: %w", err))
+	}
+	c.spawns.Add(1)
+	c.mu.Unlock()
 	c.secrets.Hide(req.APIKey) // for good: the program may have it from elsewhere, too
 	for _, name := range req.Secrets {
 		c.secrets.Hide(req.Env[name])
 	}
-	return r.Run(ctx, req)
+	j, err := c.newJob(req, o, cancel)
+	if err == nil {
+		err = c.jobs.open(j)
+	}
+	if err != nil {
+		c.spawns.Done()
+		return no(err)
+	}
+	return j, c.spawns.Done, nil
+}
+
+// finish runs an open spawn to its end.
+func (c *Core) finish(ctx context.Context, j *job, req spawn.Request, o SpawnOptions) spawn.Result {
+	res := c.supervise(o.withAsking(ctx), j, req, o)
+	asked := res.ID // of the attempt
+	res.ID = req.ID
+	c.jobs.close(j, res)
+	c.rehearsal.spawned(req.Role, res)
+	return c.waitAsked(ctx, res, asked, o)
 }
 
 // spawnForm is a spawn as the program writes it.
@@ -61,8 +101,9 @@ type spawnForm struct {
 	Vars      map[string]string `lisp:"vars"`
 	Work      string            `lisp:"work"`
 	ID        string            `lisp:"id"`
-	MaxTokens int64             `lisp:"max-tokens"`
-	MaxUSD    float64           `lisp:"max-usd"`
+	Budget    *grant.LimitsForm `lisp:"budget"`
+	Retries   *retriesForm      `lisp:"retries"`
+	OnAsk     string            `lisp:"on-ask"` // return or wait
 }
 
 // resultForm is a spawn's end as the program sees it.
@@ -78,6 +119,9 @@ type resultForm struct {
 	Boxed   bool         `lisp:"boxed"`
 	Error   string       `lisp:"error,omitempty"`
 	Stderr  string       `lisp:"stderr,omitempty"`
+	Ask     string       `lisp:"ask,omitempty"` // the question that it waits for
+
+	Attempts []attemptForm `lisp:"attempts,omitempty"`
 }
 
 type usageForm struct {
@@ -88,30 +132,55 @@ type usageForm struct {
 
 // spawn is zeno.spawn/spawn.
 func (c *Core) spawn(ctx context.Context, f spawnForm) (resultForm, error) {
-	req := spawn.Request{ID: f.ID, Role: f.Role, Prompt: f.Prompt, System: f.System, Model: f.Model, Backend: f.Backend,
+	req, o, err := c.request(f)
+	if err != nil {
+		return resultForm{}, err
+	}
+	res, j := c.spawnWith(ctx, req, o)
+	return c.result(res, j), nil
+}
+
+// request makes of a form what a spawn is started from.
+func (c *Core) request(f spawnForm) (req spawn.Request, o SpawnOptions, err error) {
+	req = spawn.Request{ID: f.ID, Role: f.Role, Prompt: f.Prompt, System: f.System, Model: f.Model, Backend: f.Backend,
 		BaseURL: f.BaseURL, Env: f.Env, Vars: f.Vars, Timeout: time.Duration(f.Timeout), Stall: time.Duration(f.Stall),
-		Grace: time.Duration(f.Grace), Resume: f.Resume, Tools: f.Tools, Sandbox: f.Sandbox, Work: f.Work,
-		MaxTokens: f.MaxTokens, MaxUSD: f.MaxUSD}
+		Grace: time.Duration(f.Grace), Resume: f.Resume, Tools: f.Tools, Sandbox: f.Sandbox, Work: f.Work}
+	o.Retries = f.Retries.retries()
+	if f.Budget != nil {
+		if o.Budget, err = f.Budget.Limits(); err != nil {
+			return req, o, fmt.Errorf(":budget %w", err)
+		}
+	}
+	req.APIKeyEnv, o.asking.agent = f.APIKeyEnv, f.Agent
+	if o.asking.wait, err = onAsk(f.OnAsk); err != nil {
+		return req, o, err
+	}
 	if f.APIKeyEnv != "" {
 		if req.APIKey = os.Getenv(f.APIKeyEnv); req.APIKey == "" {
-			return resultForm{}, fmt.Errorf(":api-key-env: got %s, which is not set in zeno's environment", f.APIKeyEnv)
+			return req, o, fmt.Errorf(":api-key-env: got %s, which is not set in zeno's environment", f.APIKeyEnv)
 		}
 	}
 	if !f.Agent.IsNil() {
 		req.Agent = c.scripted(f)
 	}
-	res := c.Spawn(ctx, req)
+	return req, o, nil
+}
+
+// result is how a spawn ended, for the program.
+func (c *Core) result(res spawn.Result, j *job) resultForm {
 	return resultForm{ID: res.ID, Status: bind.Keyword(res.Status), Exit: res.Exit, Answer: res.Answer, Session: res.Session,
 		Usage: usageForm{res.Usage.TokensIn, res.Usage.TokensOut, res.Usage.USD}, Evals: res.Evals,
-		MS: res.Elapsed.Milliseconds(), Boxed: res.Boxed, Error: res.Error, Stderr: res.Stderr}, nil
+		MS: res.Elapsed.Milliseconds(), Boxed: res.Boxed, Error: res.Error, Stderr: res.Stderr, Ask: res.Ask, Attempts: attemptForms(j)}
 }
 
 // scripted makes an agent of a Lisp function. It gets a map: :eval, a function from code to {:text … :error? …}, that
-// goes over the real endpoint; :tools, a function that lists what the endpoint offers; :prompt and :system.
+// goes over the real endpoint; :tools, a function that lists what the endpoint offers; :usage!, a function that
+// counts what the agent used elsewhere; :prompt and :system.
 func (c *Core) scripted(f spawnForm) spawn.Agent {
 	return func(ctx context.Context, client spawn.Client) (string, error) {
 		v, err := c.env.Do(ctx, func(t *value.Thread) value.Value {
-			return t.Call(f.Agent, agentMap(t, client, f))
+			usage := c.usageOf(ctx)
+			return t.Call(f.Agent, value.Assoc(t, agentMap(t, client, f), value.Kw("usage!"), value.Of(value.NewBuiltin("usage!", &usage))))
 		})
 		if err != nil {
 			return "", errors.New(Explain(err))
@@ -143,13 +212,26 @@ func agentMap(t *value.Thread, client spawn.Client, f spawnForm) value.Value {
 		value.Of(value.NewBuiltin("tools", &tools)), value.Kw("prompt"), value.Str(f.Prompt), value.Kw("system"), value.Str(f.System))
 }
 
+// spawnStarting records that a spawn is about to start. Where that fails it is not started.
+func (c *Core) spawnStarting(e spawn.Event) error {
+	if j := c.jobs.attempt(e.Spawn); j != nil {
+		j.become(jobRunning)
+	}
+	_, err := c.record(journal.Event{At: e.Time, Kind: journal.SpawnStarted, Role: e.Role, Spawn: e.Spawn, Durable: true,
+		Data: map[string]any{"backend": e.Backend}})
+	if err != nil {
+		return fmt.Errorf("what is started is recorded first, and the record cannot be written: %w", err)
+	}
+	return nil
+}
+
 // spawnEvent records what a spawn's runner tells.
 func (c *Core) spawnEvent(e spawn.Event) {
 	c.running.event(e)
 	je := journal.Event{At: e.Time, Role: e.Role, Spawn: e.Spawn, Data: map[string]any{"backend": e.Backend}}
 	switch e.Kind {
-	case spawn.Started:
-		je.Kind, je.Durable = journal.SpawnStarted, true
+	case spawn.Started: // recorded before: see spawnStarting
+		return
 	case spawn.Ended:
 		je.Kind, je.Durable = journal.SpawnEnded, true
 		if r := e.Result; r != nil {

@@ -178,7 +178,7 @@ func (m *Meter) begin(ctx context.Context, role Role) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return errors.New("budget: got a spawn after the end")
+		return ErrClosed
 	}
 	for at, d := range one {
 		s := l.scopes[at.scope]

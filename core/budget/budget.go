@@ -13,6 +13,7 @@
 package budget
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -219,3 +220,6 @@ func Show(w What, n int64) string {
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
+
+// ErrClosed: the ledger, or the instance it belongs to, has ended.
+var ErrClosed = errors.New("budget: it is closed")

@@ -67,3 +67,6 @@ func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }
+
+// EndedBy is the Result of a spawn whose context ended before it ran.
+func EndedBy(ctx context.Context) Result { return endedBy(ctx) }
