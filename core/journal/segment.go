@@ -25,6 +25,9 @@ type Retention struct {
 	Events int64
 	// Age is how old the last event of a segment may get. It trusts the clock. 0: no bound.
 	Age time.Duration
+	// Bytes is how large the events may get, as the file holds them. 0: no bound. Segments are sealed early where this asks
+	// for it, so that what is dropped at once is about an eighth.
+	Bytes int64
 	// PayloadAge is how old payloads may get; the events stay. 0: as old as their events.
 	PayloadAge time.Duration
 }
@@ -103,12 +106,23 @@ func (w *writer) retain(ctx context.Context, r Retention) error {
 		return err
 	}
 	now := w.now()
+	over, err := w.excess(ctx, r)
+	if err != nil {
+		return err
+	}
 	for _, s := range kept[:len(kept)-1] {
+		size := int64(0)
+		if over > 0 {
+			if size, err = w.sizeOf(ctx, s.First, s.Last); err != nil {
+				return err
+			}
+		}
 		tooMany := r.events() > 0 && int64(w.head.seq-s.Last) >= r.events()
 		tooOld := r.Age > 0 && now.Sub(s.Ended) > r.Age
-		if !tooMany && !tooOld {
+		if !tooMany && !tooOld && over <= 0 {
 			break
 		}
+		over -= size
 		if err := w.drop(ctx, s); err != nil {
 			return err
 		}

@@ -46,6 +46,7 @@ type openSegment struct {
 	id, first uint64
 	prevSeal  Hash
 	since     time.Time // its first event; zero: none yet
+	bytes     int64     // about, since this process has it
 }
 
 // writer is the one goroutine that gives events their place and writes them. It alone touches its fields, but for those
@@ -326,6 +327,7 @@ func (w *writer) add(ctx context.Context, e Event, p payload) (Event, error) {
 	if w.open.since.IsZero() {
 		w.open.since = e.At
 	}
+	w.open.bytes += eventBytes + int64(len(p.data))
 	w.fresh = append(w.fresh, e)
 	return e, nil
 }
@@ -343,7 +345,7 @@ func (w *writer) addOwn(ctx context.Context, kind string, data map[string]any) e
 // full tells whether the open segment is to be sealed.
 func (w *writer) full() bool {
 	n := w.head.seq + 1 - w.open.first
-	return n >= uint64(w.conf.SegmentEvents) || n > 0 && w.now().Sub(w.open.since) >= w.conf.SegmentAge
+	return n >= uint64(w.conf.SegmentEvents) || w.tooLarge() || n > 0 && w.now().Sub(w.open.since) >= w.conf.SegmentAge
 }
 
 func (w *writer) close() {
