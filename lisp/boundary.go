@@ -39,7 +39,7 @@ func (c Capability) Invoke(t *value.Thread, args []value.Value) value.Value {
 		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
 	}
-	v, err := c.Call(ctx, plain)
+	v, err := c.call(ctx, t, plain)
 	t.Safepoint()
 	if err != nil {
 		panic(c.failure(t, ctx, err))
@@ -49,6 +49,13 @@ func (c Capability) Invoke(t *value.Thread, args []value.Value) value.Value {
 		return v
 	}
 	return Plain(t, v, Crossing{What: fmt.Sprintf("%s: its result", c.Name)})
+}
+
+// call runs the capability while t stands still.
+func (c Capability) call(ctx context.Context, t *value.Thread, plain []value.Value) (value.Value, error) {
+	t.Park()
+	defer t.Unpark()
+	return c.Call(ctx, plain)
 }
 
 // immediate tells whether v is plain data without any object behind it: most arguments and many results are, and a call
@@ -250,11 +257,13 @@ func (c Crossing) items(t *value.Thread, v value.Value) []value.Value {
 // function wraps an isolate's function for the orchestrator: each call runs on a fork of the isolate's thread, charged
 // to the evaluation that made it, and fails once that has ended.
 func (c Crossing) function(t *value.Thread, f value.Value) value.Value {
+	t.Accompanied()                    // by the forks, whose memory counts with its own
 	here, depth := t.Fork(), t.Depth() // t itself goes on meanwhile, when it is called later
 	b := &value.Builtin{Name: c.What}
 	b.N = func(caller *value.Thread, args []value.Value) value.Value {
 		n := here.Fork()
-		defer n.Flush()
+		done := n.Accompany(f)
+		defer done()
 		v, err := boundary(n, nil, func() value.Value {
 			n.Deeper(depth + caller.Depth()) // it runs on the Go stack of both
 			n.Safepoint()

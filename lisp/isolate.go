@@ -119,7 +119,7 @@ func (i *Isolate) Eval(ctx context.Context, code string) Result {
 	ctx, cancel := context.WithCancel(ctx)
 	out := &buffer{}
 	run := value.NewRun(ctx, i.limits)
-	run.Out = out
+	run.Out, run.Abort = out, cancel
 	t := value.NewThread(run, i.env)
 	res := i.trimmed(t)
 	if res.Err == nil {
@@ -127,6 +127,7 @@ func (i *Isolate) Eval(ctx context.Context, code string) Result {
 	}
 	cancel()
 	run.End()
+	t.Park() // a future may measure before it sees the end
 	run.Wait()
 	t.Flush()
 	res.Out, res.Used, res.Elapsed = out.String(), run.Used(), time.Since(start)

@@ -127,7 +127,7 @@ func (a *Agent) start(t *Thread) {
 			a.stop(nil)
 		}
 	}()
-	t.spawn(a.drain)
+	t.spawn(a.drain, Of(a))
 	started = true
 }
 
@@ -159,6 +159,7 @@ func (a *Agent) drain(t *Thread) {
 			return
 		}
 		t.Binds = x.binds
+		t.roots = append(x.held[:len(x.held):len(x.held)], Of(a))
 		o := t.outcome(func() Value { return a.act(t, x) })
 		if x.done != nil {
 			close(x.done)

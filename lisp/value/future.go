@@ -82,19 +82,19 @@ func NewFuture(t *Thread, f Value) *Future {
 		defer cancel()
 		n.Context, n.quit = ctx, fu.quit
 		fu.finish(n.outcome(func() Value { return n.Call(f) }))
-	})
+	}, f)
 	return fu
 }
 
 // spawn runs f on a thread that lives as long as the future of an evaluation of t's environment may.
-func (t *Thread) spawn(f func(*Thread)) {
+func (t *Thread) spawn(f func(*Thread), roots ...Value) {
 	if t.Env.Life == nil {
-		t.Go(f)
+		t.Go(f, roots...)
 		return
 	}
 	n := NewThread(t.Env.Life, t.Env)
 	n.Binds = t.Binds
-	n.Go(f)
+	t.start(n, f, roots)
 }
 
 // outcome runs f to its end, whatever that is.

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,7 +20,7 @@ const measureFull = 64
 const bytesPerStep = 64
 
 // liveMeter bounds what is kept alive. It adds up what is built and, when that could have reached the limit, marks what
-// the environment's definitions and the thread's stack can still reach. An isolate has one for its whole life, since its
+// the environment's definitions and the stacks of all threads of the evaluation can still reach. An isolate has one for its whole life, since its
 // definitions last; elsewhere each run has its own.
 type liveMeter struct {
 	mu    sync.Mutex
@@ -52,22 +53,57 @@ func (l *liveMeter) slack(most int64) int64 {
 	return max(most-l.known, most/measureEvery)
 }
 
+// add counts n bytes that t is about to build, and measures when they could reach the limit.
 func (l *liveMeter) add(t *Thread, n int64) {
 	if t.Limits.Bytes >= limit.Unlimited {
 		return
 	}
+	t.asked = n // it will be there soon: whoever measures before it is counts it
+	t.pause()
+	if l.count(t, n) {
+		l.measureInTurn(t)
+	}
+	t.asked = 0
+}
+
+// measureInTurn measures unless another thread has done so meanwhile.
+func (l *liveMeter) measureInTurn(t *Thread) {
+	t.Park()
+	t.Run.crew.turn.Lock()
+	t.Unpark()
+	defer t.Run.crew.turn.Unlock()
+	if l.count(t, 0) {
+		l.measure(t)
+	}
+}
+
+// count adds n to what is built and tells whether it is time to measure.
+func (l *liveMeter) count(t *Thread, n int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.since += n
-	if l.since < l.slack(t.Limits.Bytes) {
-		return
-	}
+	return l.since >= l.slack(t.Limits.Bytes)
+}
+
+// measure finds what is alive while every other thread of t's evaluation stands still. The caller has the crew's turn.
+func (l *liveMeter) measure(t *Thread) {
 	m := &Marker{t: t, epoch: epochs.Add(1) << 8, max: t.Limits.Bytes}
-	m.roots()
-	l.known, l.since = m.total+t.pinned+n, 0
+	var away []*Thread
+	var free func()
+	m.still, away, free = t.Run.crew.others(t)
+	func() {
+		defer free()
+		m.roots()
+	}()
+	for _, x := range away {
+		m.total += x.held.Load()
+	}
+	l.mu.Lock()
+	l.known, l.since = m.total, 0
+	l.mu.Unlock()
 	t.fuel -= m.total / bytesPerStep // measuring is work that the evaluation caused
-	if l.known > t.Limits.Bytes {
-		t.trip(limit.Bytes, t.Limits.Bytes, l.known)
+	if m.total > t.Limits.Bytes {
+		t.trip(limit.Bytes, t.Limits.Bytes, m.total)
 	}
 }
 
@@ -111,6 +147,7 @@ func (t *Thread) Unpin(n int) { t.pinned -= int64(n) }
 // Marker adds up what is reachable. Structure that is shared within one environment counts once.
 type Marker struct {
 	t          *Thread
+	still      []*Thread // other threads of the evaluation, which stand still
 	epoch      uint32
 	total, max int64
 	work       []Value
@@ -127,13 +164,30 @@ func (m *Marker) roots() {
 		})
 	}
 	m.state(t.Env)
-	for _, s := range t.segs {
+	m.drain()
+	for _, x := range m.still {
+		m.thread(x)
+	}
+	m.thread(t)
+}
+
+// thread marks what x has on its stack, and adds what its builders hold. What several threads hold counts once.
+func (m *Marker) thread(x *Thread) {
+	before := m.total
+	for _, s := range x.segs {
 		m.Slots(s.stack[:s.sp])
 	}
-	m.Slots(t.stack[:t.sp])
-	t.Binds.Mark(m)
+	m.Slots(x.stack[:x.sp])
+	m.Slots(x.roots)
+	x.Binds.Mark(m)
+	x.tx.mark(m)
 	m.drain()
+	m.total += x.pinned + x.asked
+	x.held.Store(m.total - before)
 }
+
+// stands tells whether the thread x may be looked at: it is the one that measures, or stands still.
+func (m *Marker) stands(x *Thread) bool { return x == m.t || slices.Contains(m.still, x) }
 
 func (m *Marker) drain() {
 	for len(m.work) > 0 && m.total <= m.max {

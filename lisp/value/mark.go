@@ -179,21 +179,21 @@ func (m *Marker) transient(v Value, k Kind) {
 	case KindTransientVector:
 		x := As[TransientVector](v)
 		m.Bytes(cellBytes + 32*valueBytes)
-		x.reading(m.t, func() {
+		x.reading(m, func() {
 			m.Slots(x.tail)
 			m.vnode(x.root)
 		})
 	case KindTransientMap:
 		x := As[TransientMap](v)
 		m.Bytes(cellBytes + 2*arrayMapMax*valueBytes)
-		x.reading(m.t, func() {
+		x.reading(m, func() {
 			m.Slots(x.kvs)
 			m.hnode(x.root)
 		})
 	case KindTransientSet:
 		x := As[TransientSet](v)
 		m.Bytes(cellBytes)
-		x.reading(m.t, func() {
+		x.reading(m, func() {
 			m.hnode(x.root)
 		})
 	}

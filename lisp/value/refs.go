@@ -114,6 +114,17 @@ func (t *Thread) attempt(f func() Value) (Value, *transaction) {
 	return v, tx
 }
 
+// mark marks what the transaction would write.
+func (tx *transaction) mark(m *Marker) {
+	if tx == nil {
+		return
+	}
+	for _, e := range tx.entries {
+		m.Bytes(cellBytes)
+		m.Value(e.now)
+	}
+}
+
 type refLock struct{ sync.Mutex }
 
 // commit writes what the transaction made unless a ref has changed since it looked.

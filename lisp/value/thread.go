@@ -22,6 +22,7 @@ type Run struct {
 	Limits   limit.Limits
 	Context  context.Context
 	Out      io.Writer // where *out* goes unless rebound
+	Abort    func()    // called once when a limit ends the evaluation of an isolate: ends the host code it waits for; may be nil
 	Deadline time.Time // zero: none
 	began    time.Time
 
@@ -32,6 +33,7 @@ type Run struct {
 	threads atomic.Int64 // alive
 
 	live liveMeter
+	crew crew // the threads, once there are several
 
 	done    <-chan struct{}
 	tripped atomic.Pointer[limit.Error] // the limit that ends the evaluation of an isolate, whichever thread it met
@@ -100,8 +102,14 @@ type Thread struct {
 	quit <-chan struct{} // closed when this thread alone is to stop; nil: never
 	tx   *transaction    // the dosync the thread is in, or nil
 
-	pinned int64 // bytes held by running builders
-	unwind bool  // a limit is unwinding: no Lisp code may run
+	pinned int64         // bytes held by running builders
+	asked  int64         // bytes charged for, which it is about to build
+	roots  []Value       // what Go code that runs the thread holds: the function of a future, the action of an agent
+	held   atomic.Int64  // bytes that the last measurement found on this thread and no other
+	still  chan struct{} // holds a token while the thread stands still; nil while it is alone
+	parked int           // how deeply Park nests
+
+	unwind bool // a limit is unwinding: no Lisp code may run
 
 	// What a small evaluation needs, in the same allocation.
 	firstStack [smallStack]Value
@@ -210,6 +218,7 @@ func (t *Thread) Safepoint() {
 		t.stack[i] = Value{}
 	}
 	t.high = t.sp
+	t.pause()
 	t.Stoppable()
 	if t.Limits.Time < limit.Unlimited && time.Since(t.began) > t.Limits.Time {
 		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
@@ -218,6 +227,7 @@ func (t *Thread) Safepoint() {
 
 // Stoppable is the part of a safepoint that looks at no clock: the evaluation ends when its context or its owner has.
 func (t *Thread) Stoppable() {
+	t.stopped()
 	if t.done != nil {
 		select {
 		case <-t.done:
@@ -235,14 +245,19 @@ func (t *Thread) Stoppable() {
 	if t.ended.Load() {
 		t.trip(limit.Cancel, 0, 0)
 	}
+}
+
+// stopped ends the thread when another one has met a limit.
+func (t *Thread) stopped() {
 	if e := t.tripped.Load(); e != nil {
 		t.unwind = true
 		panic(e)
 	}
 }
 
-// cancelled tells a deadline of the context from a cancellation.
+// cancelled tells a limit, which ends the context as well, and a deadline of the context from a cancellation.
 func (t *Thread) cancelled() {
+	t.stopped()
 	if t.Context.Err() == context.DeadlineExceeded {
 		ran := time.Since(t.began)
 		if end, ok := t.Context.Deadline(); ok {
@@ -261,6 +276,35 @@ func (t *Thread) Await(ch <-chan struct{}, d time.Duration) bool {
 		return true
 	default:
 	}
+	t.Park()
+	woke := t.block(ch, d)
+	t.Unpark()
+	switch woke {
+	case wokeDeadline:
+		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
+	case wokeQuit:
+		t.trip(limit.Cancel, 0, 0)
+	case wokeHalt:
+		t.Safepoint()
+	case wokeDone:
+		t.cancelled()
+	}
+	return woke == wokeReady
+}
+
+// woke is why a thread that was blocked goes on.
+type woke uint8
+
+const (
+	wokeReady    woke = iota // what it waited for is there
+	wokeTimeout              // the time it would wait is over
+	wokeDeadline             // the evaluation's time is over
+	wokeQuit                 // this thread alone was cancelled
+	wokeHalt                 // another thread met a limit
+	wokeDone                 // the context ended
+)
+
+func (t *Thread) block(ch <-chan struct{}, d time.Duration) woke {
 	var timeout, deadline <-chan time.Time
 	if d >= 0 {
 		timer := time.NewTimer(d)
@@ -274,19 +318,18 @@ func (t *Thread) Await(ch <-chan struct{}, d time.Duration) bool {
 	}
 	select {
 	case <-ch:
-		return true
+		return wokeReady
 	case <-timeout:
-		return false
+		return wokeTimeout
 	case <-deadline:
-		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
+		return wokeDeadline
 	case <-t.quit:
-		t.trip(limit.Cancel, 0, 0)
+		return wokeQuit
 	case <-t.halt:
-		t.Safepoint()
+		return wokeHalt
 	case <-t.done:
-		t.cancelled()
+		return wokeDone
 	}
-	return false
 }
 
 // Enter goes one level deeper into a recursion of Go code over data; Leave comes back. A panic in between needs no
@@ -334,18 +377,31 @@ func (t *Thread) HostCall() {
 	}
 }
 
-// Go runs f on a thread of its own, a fork of t, and counts it until it returns.
-func (t *Thread) Go(f func(*Thread)) {
-	if n := t.Run.threads.Add(1); n > int64(t.Limits.Threads) {
-		t.Run.threads.Add(-1)
-		t.trip(limit.Threads, int64(t.Limits.Threads), n)
+// Go runs f on a thread of its own, a fork of t, and counts it until it returns. roots are the Lisp values that f closes
+// over, for the count of what is alive.
+func (t *Thread) Go(f func(*Thread), roots ...Value) {
+	if t.Limits.Bytes < limit.Unlimited {
+		t.join()
 	}
-	n := t.Fork()
-	r := t.Run
+	t.start(t.Fork(), f, roots)
+}
+
+// start runs f on n, which belongs to no goroutine yet.
+func (t *Thread) start(n *Thread, f func(*Thread), roots []Value) {
+	r := n.Run
+	if a := r.threads.Add(1); a > int64(n.Limits.Threads) {
+		r.threads.Add(-1)
+		t.trip(limit.Threads, int64(n.Limits.Threads), a)
+	}
+	n.roots = roots
+	if n.Limits.Bytes < limit.Unlimited {
+		n.join()
+	}
 	r.workers.Add(1)
 	go func() {
 		defer r.workers.Done()
 		defer r.threads.Add(-1)
+		defer n.leave()
 		defer n.Flush()
 		f(n)
 	}()
@@ -359,6 +415,9 @@ func (t *Thread) trip(k limit.Kind, lim, used int64) {
 	if k != limit.Cancel && t.Env != nil && t.Env.Isolate {
 		if t.tripped.CompareAndSwap(nil, e) {
 			close(t.halt)
+			if t.Abort != nil {
+				t.Abort()
+			}
 		}
 	}
 	panic(e)

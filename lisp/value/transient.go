@@ -14,14 +14,15 @@ func (c *claim) take(t *Thread) {
 
 func (c *claim) release() { c.by.Store(nil) }
 
-// reading runs f, which only looks, unless another thread is changing the transient. The thread that is changing it may
-// look, since what it builds is charged for, and so perhaps measured, before it is put in.
-func (c *claim) reading(t *Thread, f func()) {
-	if c.by.Load() == t {
+// reading runs f, which only looks, unless a thread that runs is changing the transient. The one that measures and those
+// that stand still for it may be changing it and are looked at all the same, since what a thread builds is charged for, and
+// so perhaps measured, before it is put in.
+func (c *claim) reading(m *Marker, f func()) {
+	if by := c.by.Load(); by != nil && m.stands(by) {
 		f()
 		return
 	}
-	if c.by.CompareAndSwap(nil, t) {
+	if c.by.CompareAndSwap(nil, m.t) {
 		f()
 		c.release()
 	}

@@ -57,7 +57,7 @@ func (v *TransientVector) conj(t *Thread, x Value) {
 
 // tailLen is a guess when another thread is at work, good enough for a charge.
 func (v *TransientVector) tailLen(t *Thread) (n int) {
-	v.reading(t, func() { n = v.count - tailOff(v.count) })
+	v.reading(&Marker{t: t}, func() { n = v.count - tailOff(v.count) })
 	return n
 }
 
