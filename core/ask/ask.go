@@ -88,7 +88,9 @@ type Ask struct {
 	Note     string    `json:"note,omitempty"`    // why it is Unknown, Expired or Withdrawn
 	Key      string    `json:"key,omitempty"`     // of a Program's question
 	Owner    string    `json:"owner,omitempty"`   // the process that waits, of a question without a key
+	Waited   bool      `json:"waited,omitempty"`  // somebody in Owner waits for it now
 	Sent     bool      `json:"sent,omitempty"`    // the channel has had it
+	Refused  int       `json:"refused,omitempty"` // times that the agent could not be resumed
 }
 
 // Call is a capability call that waits for approval.

@@ -439,3 +439,59 @@ func (d *Desk) Lead() (release func(), ok bool, err error) {
 	}
 	return func() { _ = f.Close() }, true, nil
 }
+
+// Decide is the operator's word about a question in the state Unknown. Where a call may or may not have been made, note
+// says what became of it; else the answer is sent once more.
+func (d *Desk) Decide(ctx context.Context, id, note, by string) (Ask, error) {
+	q, err := d.Get(ctx, id)
+	if err != nil {
+		return q, err
+	}
+	called := q.Attempt == 0 && q.Approved() && q.Outcome == ""
+	switch {
+	case q.State != Unknown:
+		return q, wrong(ErrClosed, "question %s: got a decision, but it is %s: only one in the state unknown waits for that", q.ID, q.State)
+	case called && note == "":
+		return q, wrong(ErrInvalid, "question %s: %s; want a note that tells the agent what became of it", q.ID, q.Note)
+	case len(note) > MaxText || !plainText(note):
+		return q, wrong(ErrInvalid, "note: got %d bytes, want UTF-8 text of at most %d", len(note), MaxText)
+	}
+	q, ok, err := d.Move(ctx, q.ID, func(q *Ask) bool {
+		q.State, q.Refused = Answered, 0
+		q.Note = by + " had it go on"
+		if called {
+			q.Outcome = "zeno was killed in it; " + by + " says: " + note
+		}
+		if q.Outcome != "" {
+			q.State = Called
+		}
+		return true
+	}, Unknown)
+	if err == nil && !ok {
+		err = wrong(ErrClosed, "question %s: somebody else has decided meanwhile", q.ID)
+	}
+	return q, err
+}
+
+// Withdraw takes a question back that nothing has begun for yet.
+func (d *Desk) Withdraw(ctx context.Context, id, why, by string) (Ask, error) {
+	if len(why) > MaxText || !plainText(why) {
+		return Ask{}, wrong(ErrInvalid, "reason: got %d bytes, want UTF-8 text of at most %d", len(why), MaxText)
+	}
+	q, ok, err := d.Move(ctx, id, func(q *Ask) bool {
+		q.State, q.Note = Withdrawn, "withdrawn by "+by
+		if why != "" {
+			q.Note += ": " + why
+		}
+		return true
+	}, Asked, Unknown)
+	if err == nil && !ok {
+		err = wrong(ErrClosed, "question %s: got a withdrawal, but it is %s: only one that is open or unknown can be taken back", q.ID, q.State)
+	}
+	return q, err
+}
+
+// NotFound is the error for a question where there are none at all.
+func NotFound(id string) error {
+	return wrong(ErrNotFound, "question %s: got no such question: nothing was asked in this home yet", quoted(id))
+}

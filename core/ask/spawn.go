@@ -10,13 +10,12 @@ import (
 // Spawn is what it takes to go on with a spawn that waits for an answer, and how it ended.
 type Spawn struct {
 	ID      string          `json:"id"`
-	Request json.RawMessage `json:"request"`         // without secrets
-	Agent   string          `json:"agent,omitempty"` // of a scripted one: the name of the var that holds it
-	Lost    string          `json:"lost,omitempty"`  // why it cannot go on after a restart; "": it can
-	Calls   map[string]int  `json:"calls,omitempty"` // capability calls made so far, by name
-	Asks    int             `json:"asks"`            // questions asked so far
-	Used    int64           `json:"used,omitempty"`  // tokens
-	USD     float64         `json:"usd,omitempty"`
+	Request json.RawMessage `json:"request"`          // without secrets
+	Agent   string          `json:"agent,omitempty"`  // of a scripted one: the name of the var that holds it
+	Lost    string          `json:"lost,omitempty"`   // why it cannot go on after a restart; "": it can
+	Calls   map[string]int  `json:"calls,omitempty"`  // capability calls made so far, by name
+	Asks    int             `json:"asks"`             // questions asked so far
+	Budget  json.RawMessage `json:"budget,omitempty"` // what is left of it
 	Ended   bool            `json:"ended"`
 	Result  json.RawMessage `json:"result,omitempty"` // of the last run
 }

@@ -150,6 +150,8 @@ func (a Ask) Prompt() string {
 			by = "Nobody answered in time, so the default you gave counts as the answer to"
 		}
 		fmt.Fprintf(&b, "%s your question %s.\nQuestion: %s\nAnswer: %s\n", by, a.ID, a.Text, a.Answer)
+	case strings.HasPrefix(a.Outcome, NotMade):
+		fmt.Fprintf(&b, "A human approved your call, but it was not made: %s\nReason: %s\n", a.Call.Form(), strings.TrimPrefix(a.Outcome, NotMade))
 	case a.Approved() || a.Outcome != "":
 		fmt.Fprintf(&b, "A human approved your call, and it was made, once: %s\nOutcome: %s\n", a.Call.Form(), a.Outcome)
 	default:
@@ -165,6 +167,9 @@ func (a Ask) Prompt() string {
 	b.WriteString("Go on with your work. Evaluations run in a new environment: what you had defined is gone, define again what you need.")
 	return b.String()
 }
+
+// NotMade begins the outcome of an approved call that was not made after all.
+const NotMade = "not made: "
 
 // ByDefault is who answered where time did.
 const ByDefault = "(default)"

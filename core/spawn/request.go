@@ -30,7 +30,7 @@ type Request struct {
 	// Entry is a backend of the caller's own, used instead of one of Config.Backends.
 	Entry *backend.Backend
 	// Agent plays the agent of the scripted backend.
-	Agent Agent
+	Agent Agent `json:"-"`
 	// BaseURL is the model server, empty for the CLI's own default; APIKey is its secret.
 	BaseURL, APIKey string
 	// APIKeyEnv names the variable of zeno's environment that APIKey comes from: all that is kept of it where the spawn
@@ -58,7 +58,7 @@ type Request struct {
 	MaxTokens int64
 	MaxUSD    float64
 	// OnUsage, where given, hears of what the stream has reported so far, in order, from one goroutine.
-	OnUsage func(backend.Usage)
+	OnUsage func(backend.Usage) `json:"-"`
 }
 
 // Status is how a spawn ended.
