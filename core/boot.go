@@ -19,13 +19,14 @@ func (c *Core) Boot(ctx context.Context) error {
 		c.report("no command of the operator can reach zeno", e)
 		err = errors.Join(err, e)
 	}
-	c.readFrozen()
+	c.ReadFrozen()
 	c.booting.Store(true)
 	err = errors.Join(err, c.load(ctx))
 	c.booting.Store(false)
 	if c.conf.Idle {
 		return err
 	}
+	c.asks.serve()
 	c.runHooks()
 	if e := c.loop.Start(); e != nil {
 		err = errors.Join(err, fmt.Errorf("boot: %w", e))
@@ -56,6 +57,9 @@ func (c *Core) load(ctx context.Context) error {
 		return deps
 	default:
 		_, err = c.env.Eval(ctx, src, file)
+	}
+	if err == nil {
+		err = c.rehearsal.load(ctx, h)
 	}
 	if err != nil {
 		c.report("init.joke did not load", err)

@@ -33,9 +33,10 @@ type homeJournal struct {
 	warn  func(string)
 	error func(error) // hears of a file that cannot be written any more, and with nil of one that can again
 
-	mu     sync.Mutex
-	opened keeper
-	closed bool
+	mu        sync.Mutex
+	opened    keeper
+	closed    bool
+	retention *journal.Retention // nil: the journal's own
 }
 
 func (h *homeJournal) keeper() (keeper, error) {
@@ -65,7 +66,11 @@ func (h *homeJournal) open() (*journal.SQLite, error) {
 	if err != nil {
 		return nil, err
 	}
-	return journal.Open(context.Background(), journal.Config{Path: filepath.Join(state, JournalFile), LockWait: journalWait, OnError: h.error})
+	conf := journal.Config{Path: filepath.Join(state, JournalFile), LockWait: journalWait, OnError: h.error}
+	if h.retention != nil {
+		conf.Retention = *h.retention
+	}
+	return journal.Open(context.Background(), conf)
 }
 
 // Close writes what waits.

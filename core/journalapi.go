@@ -21,6 +21,8 @@ func (c *Core) journalFunctions() []value.Builtin {
 		bind.Func("forget!", "([key])", "Takes away what (once key …) has recorded, so that it is done again. Tells whether there was anything.", c.onceForget),
 		bind.Func("anchor", "([])", "Gives the end of the journal as text, for keeping where nobody who can change the journal can change it.", c.anchor),
 		bind.Func("verify", "([] [anchor])", "Checks the chain of the journal's file, from an anchor on or all of it: {:events … :anchor … :broken nil, or {:event … :why …}}.", c.verify),
+		bind.Func("retention!", "([{:keys [keep max-size events payloads]}])",
+			`Sets what the journal lets go, whole segments at a time: events older than :keep ("90d"), more than :max-size ("1G") or :events (5,000,000 unless set) of them, and the data of events older than :payloads. Each call replaces the rule.`, c.retention),
 		bind.Func("redact!", "([seqs why])", "Removes the data of the events of these numbers for good, and records why. The chain still verifies.", c.redact),
 	}
 }

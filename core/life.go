@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reflection-dev/zeno/core/control"
+	"github.com/reflection-dev/zeno/core/home"
 	"github.com/reflection-dev/zeno/core/journal"
 	"github.com/reflection-dev/zeno/gateway"
 )
@@ -139,28 +140,6 @@ func (c *Core) writeFrozen(f *Frozen) error {
 	return writeSynced(path, append(b, '\n'))
 }
 
-// readFrozen makes an instance whose home was frozen come up so. A file that does not read counts: it was put there.
-func (c *Core) readFrozen() {
-	path := c.frozenPath()
-	if path == "" {
-		return
-	}
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	f := &Frozen{By: "the file " + path}
-	if err == nil && len(bytes.TrimSpace(b)) > 0 {
-		err = json.Unmarshal(b, f)
-	}
-	if err != nil {
-		f.Why = "the file does not read: " + err.Error()
-	}
-	c.life.frozen.Store(f)
-	c.loop.Hold()
-	c.warn(f.Error())
-}
-
 // frozenReply answers an agent's eval while the instance is frozen.
 func (c *Core) frozenReply() (gateway.Reply, bool) {
 	f := c.life.frozen.Load()
@@ -218,4 +197,37 @@ func syncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// FrozenHome tells of the Freeze of a home that may not be served; nil where there is none.
+func FrozenHome(h *home.Home) *Frozen {
+	path := filepath.Join(h.Dir, "state", frozenFile)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	f := &Frozen{By: "the file " + path}
+	if err == nil && len(bytes.TrimSpace(b)) > 0 {
+		err = json.Unmarshal(b, f)
+	}
+	if err != nil { // it counts: it was put there
+		f.Why = "the file does not read: " + err.Error()
+	}
+	return f
+}
+
+// ReadFrozen makes an instance whose home was frozen be so, as Boot does.
+func (c *Core) ReadFrozen() {
+	if c.conf.Home == nil || !c.conf.Home.Exists() {
+		return
+	}
+	f := FrozenHome(c.conf.Home)
+	if f == nil {
+		return
+	}
+	c.life.frozen.Store(f)
+	c.loop.Hold()
+	if !c.conf.Idle {
+		c.warn(f.Error())
+	}
 }

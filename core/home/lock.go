@@ -3,9 +3,11 @@ package home
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,7 +27,7 @@ func (h *Home) Lock() (release func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("home: failed to open %s: %w", file, err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := flock(f); err != nil {
 		_ = f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			pid, _ := os.ReadFile(file)
@@ -46,4 +48,35 @@ func writePID(f *os.File) error {
 	}
 	_, err := fmt.Fprintf(f, "%d\n", os.Getpid())
 	return err
+}
+
+// lockWait is how long Lock waits: Served holds the lock for a moment.
+const lockWait = 200 * time.Millisecond
+
+func flock(f *os.File) error {
+	for end := time.Now().Add(lockWait); ; time.Sleep(lockWait / 10) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// Served tells whether a zeno holds the home's lock, and its process id.
+func (h *Home) Served() (pid string, ok bool, err error) {
+	file := filepath.Join(h.Dir, "state", lockFile)
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("home: failed to look at %s: %w", file, err)
+	}
+	defer func() { _ = f.Close() }()
+	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		b, _ := os.ReadFile(file)
+		return strings.TrimSpace(string(b)), true, nil
+	}
+	return "", false, err
 }
