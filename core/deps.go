@@ -16,7 +16,7 @@ func (c *Core) ReadDeps(ctx context.Context) error {
 	if h == nil || !h.Exists() {
 		return nil
 	}
-	res, err := deps.Resolve(ctx, deps.Config{Dir: h.Dir, Cache: filepath.Join(h.Dir, home.StateDir, "deps"), Progress: c.conf.Err,
+	res, err := deps.Resolve(ctx, deps.Config{Dir: h.Dir, Base: h.Origin, Cache: filepath.Join(h.Dir, home.StateDir, "deps"), Progress: c.conf.Err,
 		Do: c.withThread})
 	if len(res.Paths) > 0 {
 		h.Paths = res.Paths

@@ -93,6 +93,7 @@ func (c *Core) recordRun(r loop.Run) {
 		e.Data["error"] = clip(r.Err.Error())
 	}
 	c.record(e)
+	c.rehearsal.ran(r)
 	if r.Outcome != loop.Failed && r.Outcome != loop.TimedOut {
 		return
 	}

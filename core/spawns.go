@@ -222,6 +222,7 @@ func (c *Core) spawnStarting(e spawn.Event) error {
 	if err != nil {
 		return fmt.Errorf("what is started is recorded first, and the record cannot be written: %w", err)
 	}
+	c.asks.started(e.Spawn)
 	return nil
 }
 
@@ -238,6 +239,9 @@ func (c *Core) spawnEvent(e spawn.Event) {
 			je.Outcome, je.Elapsed = string(r.Status), r.Elapsed
 			je.Data["evals"], je.Data["boxed"], je.Data["exit"] = r.Evals, r.Boxed, r.Exit
 			je.Data["answer"], je.Data["error"] = clip(r.Answer), clip(r.Error)
+			if r.Ask != "" {
+				je.Data["ask"] = r.Ask
+			}
 			je.Data["tokens-in"], je.Data["tokens-out"], je.Data["usd"] = r.Usage.TokensIn, r.Usage.TokensOut, r.Usage.USD
 		}
 	default:

@@ -27,9 +27,10 @@ var defaultPaths = []string{".", "src"}
 
 // Home is a directory with a program.
 type Home struct {
-	Dir   string   // absolute
-	Paths []string // where namespaces are looked for, relative to Dir or absolute
-	Libs  []string // where those of the libraries that deps.edn asks for are: absolute, looked at after Paths
+	Dir    string   // absolute
+	Paths  []string // where namespaces are looked for, relative to Dir or absolute
+	Origin string   // the home that Dir is a copy of, for relative paths that lead out of it; "": Dir is none
+	Libs   []string // where those of the libraries that deps.edn asks for are: absolute, looked at after Paths
 }
 
 // Resolve picks the home: the flag, else $ZENO_HOME, else ~/.zeno. getenv is os.Getenv outside tests.
@@ -61,6 +62,11 @@ func (h *Home) Exists() bool {
 // Init reads init.joke; ok is false where there is none.
 func (h *Home) Init() (src, file string, ok bool, err error) {
 	return readFile(filepath.Join(h.Dir, InitFile))
+}
+
+// File reads a file of the home's top directory; ok is false where there is none.
+func (h *Home) File(name string) (src, file string, ok bool, err error) {
+	return readFile(filepath.Join(h.Dir, name))
 }
 
 // Source finds the library lib on the paths: a.b-c is a/b_c.joke or a/b-c.joke.

@@ -19,21 +19,23 @@ type grammar struct {
 	Connect connectCmd `cmd:"" help:"A REPL in the zeno that serves the home, or -e expressions there."`
 	Journal journalCmd `cmd:"" help:"Read and check the record of what happened: verify, tail, show, export, anchor."`
 	Doctor  doctorCmd  `cmd:"" help:"Try what this machine can do, and say what is missing and how to get it."`
+	DryRun  dryRunCmd  `cmd:"" name:"dry-run" help:"Pass hours of a home's processes in a moment, with stand-ins, and tell what would have happened."`
 	Version versionCmd `cmd:"" help:"Print the version."`
+	operate
 }
 
 // commands are the words that are no file: `zeno ./init` runs a file of such a name.
 func commands() []string {
-	return []string{"init", "demo", "spawn", "eval", "test", "connect", "journal", "doctor", "version"}
+	return append([]string{"init", "demo", "spawn", "eval", "test", "connect", "journal", "doctor", "dry-run", "version"}, operateNames()...)
 }
 
 type programCmd struct {
-	Expr        []string `short:"e" name:"expr" placeholder:"EXPR" sep:"none" help:"Evaluate EXPR and print its value unless it is nil. May be given several times."`
-	Daemon      bool     `help:"Serve the home without a terminal until a signal ends it; editors and zeno connect reach it."`
+	Expr        []string      `short:"e" name:"expr" placeholder:"EXPR" sep:"none" help:"Evaluate EXPR and print its value unless it is nil. May be given several times."`
+	Daemon      bool          `help:"Serve the home without a terminal until a signal ends it; editors and zeno connect reach it."`
 	Drain       time.Duration `placeholder:"30s" help:"With --daemon: how long what runs may go on after the first signal. Default: what the program says, else 30s."`
-	ShowVersion bool     `name:"version" help:"Print the version."`
-	File        string   `arg:"" optional:"" help:"A program to run; - is stdin. Without it and without -e: the REPL."`
-	Args        []string `arg:"" optional:"" help:"*command-line-args* of the program."`
+	ShowVersion bool          `name:"version" help:"Print the version."`
+	File        string        `arg:"" optional:"" help:"A program to run; - is stdin. Without it and without -e: the REPL."`
+	Args        []string      `arg:"" optional:"" help:"*command-line-args* of the program."`
 }
 
 type initCmd struct {

@@ -21,6 +21,7 @@ Usage:
   zeno --daemon                           serve the home headless, for editors and connect
   zeno connect [-e EXPR]                  a REPL in the zeno that serves the home
   zeno journal verify|tail|show SPAWN     check and read the record of what happened
+  zeno dry-run HOME --for 24h             what would happen: virtual clock, stand-ins
   zeno doctor [--need NAME]               try what this machine can do; what is missing
   zeno version
 

@@ -39,6 +39,7 @@ type Do func(ctx context.Context, f func(*value.Thread) error) error
 // Config is what Resolve works with. Dir, Cache and Do are required.
 type Config struct {
 	Dir      string        // of the home: where deps.edn and deps.lock.edn are
+	Base     string        // what relative paths of the home's deps.edn start at; "": Dir
 	Cache    string        // where fetched trees are kept: state/deps of the home. Made when something is fetched.
 	Do       Do            // reads EDN
 	Progress io.Writer     // one line a fetch, and why; nil: none

@@ -1,6 +1,7 @@
 package deps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -231,7 +232,7 @@ func (f *fetcher) local() (transport.UploadPackSession, error) {
 	if u, err := url.Parse(f.url); err == nil && u.Scheme == "file" {
 		path = u.Path
 	}
-	path = under(f.conf.Dir, path)
+	path = under(cmp.Or(f.conf.Base, f.conf.Dir), path)
 	for _, dir := range []string{filepath.Join(path, ".git"), path} {
 		info, err := os.Stat(filepath.Join(dir, "objects"))
 		if err != nil || !info.IsDir() {

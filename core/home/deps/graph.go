@@ -1,6 +1,7 @@
 package deps
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -41,7 +42,7 @@ func (r *resolver) resolve(ctx context.Context, top form) ([]Lib, error) {
 	var queue []ask
 	for _, d := range top.deps {
 		r.pinned[d.lib] = true
-		queue = append(queue, ask{dep: d, by: topName, base: r.conf.Dir})
+		queue = append(queue, ask{dep: d, by: topName, base: cmp.Or(r.conf.Base, r.conf.Dir)})
 	}
 	for len(queue) > 0 {
 		next, err := r.take(ctx, queue[0])
