@@ -1,0 +1,3 @@
+package egress
+
+func helper() bool { return false }
