@@ -185,9 +185,10 @@ func TestARevokedCapabilityFailsAtItsNextCall(t *testing.T) {
 	}
 }
 
-// A broken grant fails closed: nothing is evaluated, the operator's error does not reach the agent.
+// A grant that breaks fails closed: nothing more is evaluated, the operator's error does not reach the agent, and no spawn
+// starts, since nobody knows its budget.
 func TestABrokenGrantFailsClosed(t *testing.T) {
-	c, _ := start(t, reader)
+	c, _ := start(t, reader+`(def good grant)`)
 	for _, grant := range []string{
 		`(defn grant [] (throw (ex-info "secret detail" {})))`,
 		`(defn grant [] {:vocab {"x y" inc}})`,
@@ -198,10 +199,13 @@ func TestABrokenGrantFailsClosed(t *testing.T) {
 		`(defn grant [] {:vocabulary {}})`,
 		`(defn grant [] 42)`,
 	} {
-		eval(t, c, grant)
-		got := eval(t, c, `(say "(+ 1 2)")`)
+		eval(t, c, `(defn grant [] (good))`)
+		got := eval(t, c, `(:answer (spawn/spawn {:role :reader :backend :scripted :agent (fn [{:keys [eval]}] `+grant+` (:text (eval "(+ 1 2)")))}))`)
 		if !strings.Contains(got, "grant for this role is broken") || strings.Contains(got, "=> 3") || strings.Contains(got, "secret detail") {
 			t.Errorf("%s: got %s, want a refusal without detail", grant, got)
+		}
+		if got := eval(t, c, `((juxt :status :error) (spawn/spawn {:role :reader :backend :scripted :agent (fn [_] "ran")}))`); !strings.HasPrefix(got, `[:refused "role reader: its grant is broken`) {
+			t.Errorf("%s: got %s, want no start", grant, got)
 		}
 	}
 }
