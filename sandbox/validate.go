@@ -228,3 +228,19 @@ func cut(s string) string {
 	}
 	return s
 }
+
+// ValidateExec checks what an ExecSpec has of a Spec.
+func (s *Spec) ValidateExec() error {
+	for _, check := range []func(*Spec) error{checkProgram, checkEnv} {
+		if err := check(s); err != nil {
+			return err
+		}
+	}
+	if err := checkPath(":workdir", s.Workdir); err != nil && s.Workdir != "/" {
+		return err
+	}
+	if s.Timeout < 0 {
+		return bad(":timeout", "got %v, want a positive time such as \"20m\"", s.Timeout)
+	}
+	return nil
+}

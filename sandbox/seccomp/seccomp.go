@@ -232,3 +232,20 @@ func boolean(b bool) uint8 {
 
 // argument is the offset of the low half of an argument, on little-endian machines.
 func argument(n int) uint32 { return uint32(offArgs + 8*n) }
+
+// Without gives the profile with some calls refused that it allowed.
+func (p Profile) Without(names ...string) Profile {
+	out := map[string]bool{}
+	for _, n := range names {
+		out[n] = true
+	}
+	q := Profile{Name: p.Name, Deny: append([]string(nil), p.Deny...), Rules: p.Rules}
+	for _, n := range p.Allow {
+		if out[n] {
+			q.Deny = append(q.Deny, n)
+		} else {
+			q.Allow = append(q.Allow, n)
+		}
+	}
+	return q
+}

@@ -1,0 +1,397 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reflection-dev/zeno/sandbox"
+	"github.com/reflection-dev/zeno/sandbox/native/stage2"
+)
+
+// body is a live box.
+type body struct {
+	b       *Backend
+	id      string
+	spec    *sandbox.Spec
+	started time.Time
+	volume  string // its directory on the host
+	group   *group // nil without cgroups
+	owner   int    // of the programs' streams on the host; -1 is the caller
+	gone    chan struct{}
+
+	mu       sync.Mutex
+	proc     *process
+	ended    bool // the first process was reaped: its number is no longer its own
+	killed   string
+	nextID   uint64
+	programs map[uint64]*running
+	lost     chan struct{} // closed when the box's end was seen
+	usage    syscall.Rusage
+	serving  sync.WaitGroup
+	unserve  context.CancelFunc
+}
+
+func newBody(b *Backend, id string, spec *sandbox.Spec) *body {
+	return &body{b: b, id: id, spec: spec, started: time.Now(), gone: make(chan struct{}), lost: make(chan struct{}),
+		programs: map[uint64]*running{}, nextID: 1}
+}
+
+func (y *body) born(p *process) {
+	y.mu.Lock()
+	y.proc = p
+	killed := y.killed
+	y.mu.Unlock()
+	if killed != "" { // asked for while there was nothing to kill
+		y.kill(killed)
+	}
+}
+
+// kill ends everything in the box; the first reason stands.
+func (y *body) kill(reason string) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.killed == "" {
+		y.killed = reason
+	}
+	if y.proc != nil && !y.ended {
+		syscall.Kill(y.proc.pid, syscall.SIGKILL)
+	}
+}
+
+func (y *body) reason() string {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.killed
+}
+
+// end ends the box and waits: when it returns, no process of it is left.
+func (y *body) end() {
+	y.mu.Lock()
+	if y.ended || y.proc == nil {
+		y.mu.Unlock()
+		return
+	}
+	y.ended = true
+	y.usage = y.proc.end()
+	unserve := y.unserve
+	y.mu.Unlock()
+	if unserve != nil {
+		unserve()
+	}
+	y.serving.Wait()
+}
+
+// await reads what stage two says until the program runs; from there on a goroutine reads.
+func (y *body) await(first *running, proxy sandbox.Proxy, ports []int) error {
+	y.programs[0] = first
+	for {
+		kind, text, fds, err := y.proc.receive()
+		if err != nil {
+			first.discard()
+			return fmt.Errorf("native: stage two ended before the program ran: %w", err)
+		}
+		switch kind {
+		case stage2.MsgNet:
+			if err := y.serve(proxy, ports, fds); err != nil {
+				first.discard()
+				return err
+			}
+		case stage2.MsgStarted:
+			y.b.event("started", y.spec.Name, "%q", first.argv)
+			y.serving.Add(1)
+			go y.listen()
+			return nil
+		case stage2.MsgFailed:
+			first.discard()
+			return notStarted(first.argv[0], text)
+		default:
+			first.discard()
+			return stageError(kind, text)
+		}
+	}
+}
+
+// stageError is a step that stage two could not do.
+func stageError(kind byte, text []byte) error {
+	if kind != stage2.MsgError {
+		return fmt.Errorf("native: stage two: got message %q, want a start: zeno and its stage two differ, rebuild with make", kind)
+	}
+	n, step, err := stage2.Numbers(text, 1)
+	if err != nil {
+		return err
+	}
+	e := &sandbox.Unenforceable{Backend: "native", What: string(step), Why: syscall.Errno(n[0]).Error()}
+	if errno := syscall.Errno(n[0]); errno == unix.EPERM || errno == unix.EACCES {
+		e.Fix = namespaceFix()
+	}
+	return e
+}
+
+// notStarted is a program that could not be executed.
+func notStarted(name string, text []byte) error {
+	n, _, err := stage2.Numbers(text, 2)
+	if err != nil {
+		return err
+	}
+	return &os.PathError{Op: "sandbox: run in the box", Path: name, Err: syscall.Errno(n[1])}
+}
+
+// listen hears how programs end, until the box does.
+func (y *body) listen() {
+	defer y.serving.Done()
+	defer close(y.lost)
+	for {
+		kind, text, fds, err := y.proc.receive()
+		for _, fd := range fds {
+			unix.Close(fd)
+		}
+		if err != nil {
+			return
+		}
+		switch kind {
+		case stage2.MsgExit:
+			if e, err := stage2.DecodeExit(text); err == nil {
+				y.finish(e.ID, outcome{exit: e})
+			}
+		case stage2.MsgFailed:
+			if n, _, err := stage2.Numbers(text, 1); err == nil {
+				y.finish(n[0], outcome{failed: text})
+			}
+		}
+	}
+}
+
+// outcome is the end of a program: how it exited, or why it did not start.
+type outcome struct {
+	exit   *stage2.Exit
+	failed []byte
+}
+
+func (y *body) finish(id uint64, o outcome) {
+	y.mu.Lock()
+	r := y.programs[id]
+	delete(y.programs, id)
+	y.mu.Unlock()
+	if r != nil {
+		r.done <- o
+	}
+}
+
+// serve gives the box's listening sockets to the proxy. A proxy that ends ends the box: its network would be dead, or
+// worse, unwatched.
+func (y *body) serve(proxy sandbox.Proxy, ports []int, fds []int) error {
+	l, err := listeners(ports, fds)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	y.unserve = cancel
+	y.serving.Add(1)
+	go func() {
+		defer y.serving.Done()
+		err := proxy.Serve(ctx, l)
+		l.Close()
+		if ctx.Err() == nil {
+			y.b.event("egress", y.spec.Name, "the proxy ended: %v", err)
+			y.kill(sandbox.KilledEgress)
+		}
+	}()
+	return nil
+}
+
+func listeners(ports []int, fds []int) (sandbox.Listeners, error) {
+	l := sandbox.Listeners{TCP: map[int]net.Listener{}}
+	files := make([]*os.File, len(fds))
+	for i, fd := range fds {
+		files[i] = os.NewFile(uintptr(fd), "box socket")
+		defer files[i].Close()
+	}
+	if len(fds) != len(ports)+1 {
+		return l, fmt.Errorf("native: stage two: got %d sockets, want %d", len(fds), len(ports)+1)
+	}
+	var err error
+	if l.DNS, err = net.FilePacketConn(files[0]); err != nil {
+		return l, fmt.Errorf("failed to take the box's sockets: %w", err)
+	}
+	for i, p := range ports {
+		if l.TCP[p], err = net.FileListener(files[i+1]); err != nil {
+			delete(l.TCP, p)
+			l.Close()
+			return l, fmt.Errorf("failed to take the box's sockets: %w", err)
+		}
+	}
+	return l, nil
+}
+
+// attend waits for the end of the first program, watching the bounds, and then ends the box.
+func (y *body) attend(ctx context.Context, first *running) (sandbox.Result, error) {
+	stop := y.watch(ctx, first)
+	var o outcome
+	select {
+	case o = <-first.done:
+	case <-y.lost:
+		select {
+		case o = <-first.done:
+		default:
+		}
+	}
+	stop()
+	oom := 0
+	if y.group != nil {
+		oom = y.group.oomKills()
+	}
+	y.end()
+	y.abandonOthers()
+	res := first.result(o)
+	res.Name = y.spec.Name
+	if y.group != nil {
+		res.PeakRSS = max(res.PeakRSS, y.group.peak())
+		oom = max(oom, y.group.oomKills())
+	}
+	y.judge(&res, o, oom)
+	y.b.event("exited", y.spec.Name, "exit %d after %.0f ms", res.Exit, res.Ms)
+	return res, nil
+}
+
+// judge says what ended the program. A program that exited well exited well, whatever was asked meanwhile.
+func (y *body) judge(res *sandbox.Result, o outcome, oom int) {
+	reason := y.reason()
+	switch {
+	case o.exit == nil && reason == "" && oom > 0, o.exit != nil && oom > 0 && res.Exit != 0 && reason == "":
+		reason = sandbox.KilledOOM
+	case o.exit != nil && o.exit.Status == 0:
+		reason = ""
+	}
+	res.KilledBy = reason
+	switch {
+	case reason != "":
+		res.Status = "killed"
+		y.b.event("killed", y.spec.Name, "by %s", reason)
+	case o.exit == nil:
+		res.Status = "killed"
+		res.KilledBy = "unknown" // someone on the host killed stage two
+	case res.Exit == 0:
+		res.Status = "ok"
+	default:
+		res.Status = "failed"
+	}
+}
+
+// abandonOthers ends what exec started and the end of the box ended.
+func (y *body) abandonOthers() {
+	y.mu.Lock()
+	rest := y.programs
+	y.programs = map[uint64]*running{}
+	y.mu.Unlock()
+	for _, r := range rest {
+		r.done <- outcome{}
+	}
+}
+
+// Exec implements sandbox.Backend: stage two starts the program from the thread that started the first one, so that the
+// same constraints hold.
+func (b *Backend) Exec(ctx context.Context, name string, spec sandbox.ExecSpec) (sandbox.Result, error) {
+	b.mu.Lock()
+	y := b.bodies[name]
+	b.mu.Unlock()
+	if y == nil {
+		return sandbox.Result{}, b.elsewhere(ctx, name)
+	}
+	full := sandbox.Spec{Argv: spec.Argv, In: spec.In, Env: spec.Env, Workdir: or(spec.Workdir, y.spec.Workdir), Timeout: spec.Timeout,
+		MaxOut: spec.MaxOut, Stdin: spec.Stdin, Stdout: spec.Stdout, Stderr: spec.Stderr, Name: name, User: y.spec.User}.Defaults()
+	if err := full.ValidateExec(); err != nil {
+		return sandbox.Result{}, err
+	}
+	return y.exec(ctx, &full)
+}
+
+// elsewhere explains why there is nothing to run in.
+func (b *Backend) elsewhere(ctx context.Context, name string) error {
+	bodies, err := b.PS(ctx)
+	if err != nil {
+		return err
+	}
+	for _, o := range bodies {
+		if o.Name == name {
+			return fmt.Errorf("sandbox: body %q: belongs to zeno %d, and only the zeno that runs a body can run more in it: ask that one", name, o.Owner)
+		}
+	}
+	return &sandbox.NoBody{Name: name}
+}
+
+func (y *body) exec(ctx context.Context, s *sandbox.Spec) (sandbox.Result, error) {
+	merged := *y.spec
+	merged.Env = map[string]string{}
+	for k, v := range y.spec.Env {
+		merged.Env[k] = v
+	}
+	for k, v := range s.Env {
+		merged.Env[k] = v
+	}
+	s.Proxy = nil
+	r, err := newRunning(s, y.owner)
+	if err != nil {
+		return sandbox.Result{}, err
+	}
+	defer r.discard()
+	y.mu.Lock()
+	if y.proc == nil || y.ended {
+		y.mu.Unlock()
+		return sandbox.Result{}, &sandbox.NoBody{Name: s.Name}
+	}
+	id := y.nextID
+	y.nextID++
+	y.programs[id] = r
+	y.mu.Unlock()
+	p := stage2.Program{ID: id, Argv: s.Argv, Env: environment(&merged), Dir: s.Workdir}
+	if err := y.proc.sendText(stage2.MsgProgram, p.Encode(), int(r.child[0].Fd()), int(r.child[1].Fd()), int(r.child[2].Fd())); err != nil {
+		y.finish(id, outcome{})
+		return sandbox.Result{}, errors.Join(&sandbox.NoBody{Name: s.Name}, err)
+	}
+	r.closeChild()
+	y.b.event("exec", s.Name, "%q", s.Argv)
+	return y.attendExec(ctx, r, id, s)
+}
+
+func (y *body) attendExec(ctx context.Context, r *running, id uint64, s *sandbox.Spec) (sandbox.Result, error) {
+	deadline := time.NewTimer(s.Timeout)
+	defer deadline.Stop()
+	reason := ""
+	end := func(why string) {
+		reason = why
+		y.proc.send(stage2.MsgSignal, stage2.PutNumbers(id, uint64(syscall.SIGKILL)))
+	}
+	cancelled := ctx.Done()
+	for {
+		select {
+		case o := <-r.done:
+			if o.failed != nil {
+				return sandbox.Result{}, notStarted(s.Argv[0], o.failed)
+			}
+			res := r.result(o)
+			res.Name, res.KilledBy, res.Status = s.Name, reason, "ok"
+			if o.exit == nil && reason == "" {
+				res.KilledBy = or(y.reason(), sandbox.KilledStop)
+			}
+			if res.KilledBy != "" {
+				res.Status = "killed"
+			} else if res.Exit != 0 {
+				res.Status = "failed"
+			}
+			return res, nil
+		case <-deadline.C:
+			end(sandbox.KilledTimeout)
+		case <-cancelled:
+			cancelled = nil
+			end(sandbox.KilledCancel)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package native
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reflection-dev/zeno/sandbox"
+)
+
+// enforceable refuses a spec that this host cannot hold. What can only be found by trying (namespaces, mounts) refuses
+// when it is tried.
+func (b *Backend) enforceable(s *sandbox.Spec) error {
+	refuse := func(what, why, fix string) error {
+		return &sandbox.Unenforceable{Backend: "native", What: what, Why: why, Fix: fix}
+	}
+	if b.host.rootErr != nil {
+		return b.host.rootErr
+	}
+	switch {
+	case s.Backend != "" && s.Backend != "native":
+		return refuse(":backend :"+s.Backend, "this is the native backend", "")
+	case s.Runtime == "runsc":
+		return refuse(":runtime :runsc", runscWhy(), "leave :runtime out for the native one, or use :backend :msb for a kernel of the box's own")
+	case s.Image != "" && s.Image != "host" && len(s.Root.Layers) == 0:
+		return refuse(":image", fmt.Sprintf("%q is not loaded", s.Image), "load it with zeno image load, or leave :image out for a view of this host")
+	case s.Egress.Default != sandbox.EgressNone && s.Proxy == nil:
+		return refuse(":egress :"+s.Egress.Default, "there is no proxy for the box's network", "give the run a Proxy")
+	case b.host.landlock == 0:
+		return refuse("that /proc and /sys take no write", "this kernel has no landlock",
+			"boot with lsm=landlock,… (Linux 5.13 or later has it), or use :backend :msb")
+	}
+	if b.host.cgroups.usable() {
+		return nil
+	}
+	if whole := s.CPUs == math.Trunc(s.CPUs); !whole && s.CPUs < float64(runtime.NumCPU()) {
+		return refuse(fmt.Sprintf(":cpus %v", s.CPUs), "without a cgroup only whole processors can be given: "+b.host.cgroups.reason,
+			"give a whole number, or give zeno a cgroup (systemd-run --user --scope -p Delegate=yes zeno …)")
+	}
+	return nil
+}
+
+func runscWhy() string {
+	if _, err := exec.LookPath("runsc"); err != nil {
+		return "runsc is not installed"
+	}
+	return "the native backend does not drive runsc"
+}
+
+// limitReport says how the bounds of a box are held here.
+func (h *host) limitReport() []sandbox.Check {
+	const delegate = "for exact limits give zeno a cgroup: run it as a systemd service with Delegate=yes, or as root"
+	if h.cgroups.usable() {
+		kind := "cgroup v1"
+		if h.cgroups.v2 != "" {
+			kind = "cgroup v2"
+		}
+		return []sandbox.Check{{What: "memory", OK: true, How: kind}, {What: "pids", OK: true, How: kind}, {What: "cpus", OK: true, How: kind}}
+	}
+	why := " (no cgroup can be written: " + h.cgroups.reason + ")"
+	return []sandbox.Check{
+		{What: "memory", OK: true, How: "RLIMIT_DATA for each process, and the sum is watched every 50 ms" + why, Fix: delegate},
+		{What: "pids", OK: true, How: "RLIMIT_NPROC in the box's user namespace" + why, Fix: delegate},
+		{What: "cpus", OK: true, How: "affinity, in whole processors" + why, Fix: delegate},
+	}
+}
+
+// idReport says whose ids a box has.
+func (h *host) idReport() sandbox.Check {
+	switch {
+	case h.rootErr != nil:
+		c := sandbox.Check{What: "ids", How: h.rootErr.Error()}
+		return c
+	case h.root:
+		return sandbox.Check{What: "ids", OK: true, How: fmt.Sprintf("each box has %d ids of its own from %d on", idWidth, idFirst)}
+	}
+	return sandbox.Check{What: "ids", OK: true, How: fmt.Sprintf("a box has one id, that of user %d", os.Geteuid())}
+}
+
+// landlockReport says how far landlock goes here.
+func landlockReport(abi int) sandbox.Check {
+	if abi == 0 {
+		return sandbox.Check{What: "landlock", How: "this kernel has none", Fix: "boot with lsm=landlock,… on Linux 5.13 or later"}
+	}
+	c := sandbox.Check{What: "landlock", OK: true, How: fmt.Sprintf("ABI %d", abi)}
+	if abi < 6 {
+		c.How += "; signals and abstract sockets are kept in by the namespaces alone"
+	}
+	return c
+}
+
+// seccompReport tries whether a filter can be installed, without installing one.
+func seccompReport() sandbox.Check {
+	action := uint32(0x80000000)
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, 2 /* SECCOMP_GET_ACTION_AVAIL */, 0, uintptr(pointerTo(&action)))
+	if errno != 0 {
+		return sandbox.Check{What: "seccomp", How: "asking the kernel for it: " + errno.Error(), Fix: "boot a kernel with CONFIG_SECCOMP_FILTER"}
+	}
+	return sandbox.Check{What: "seccomp", OK: true, How: "profiles default and strict"}
+}

@@ -1,0 +1,232 @@
+package native
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reflection-dev/zeno/sandbox"
+)
+
+// record is what the next zeno needs in order to end a box that this one left. It is written before anything is made, and
+// again once there is a process. A process is known by its number and its start: numbers come back.
+type record struct {
+	ID         string    `json:"id"`
+	Name       string    `json:"name"`
+	Argv       []string  `json:"argv"`
+	Volume     string    `json:"volume,omitempty"`
+	Cgroups    []string  `json:"cgroups,omitempty"`
+	Started    time.Time `json:"started"`
+	Owner      int       `json:"owner"`
+	OwnerStart uint64    `json:"owner-start"`
+	Pid        int       `json:"pid,omitempty"`
+	PidStart   uint64    `json:"pid-start,omitempty"`
+}
+
+func (b *Backend) recordDir() string { return filepath.Join(b.cfg.StateDir, "boxes") }
+
+func (b *Backend) recordPath(id string) string { return filepath.Join(b.recordDir(), id+".json") }
+
+// write puts the record in place whole.
+func (b *Backend) write(r *record) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	path := b.recordPath(r.ID)
+	if err := os.WriteFile(path+".new", text, 0o600); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(b.recordDir(), 0o700); err != nil {
+			return fmt.Errorf("failed to make the directory of records: %w", err)
+		}
+		if err := os.WriteFile(path+".new", text, 0o600); err != nil {
+			return fmt.Errorf("failed to record a box: %w", err)
+		}
+	} else if err != nil {
+		return fmt.Errorf("failed to record a box: %w", err)
+	}
+	return os.Rename(path+".new", path)
+}
+
+func (b *Backend) records() ([]record, error) {
+	entries, err := os.ReadDir(b.recordDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("failed to list boxes: %w", err)
+	}
+	var out []record
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".json") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(b.recordDir(), e.Name()))
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		r := record{}
+		if err := json.Unmarshal(text, &r); err != nil || r.ID+".json" != e.Name() {
+			continue
+		}
+		out = append(out, r)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Started.Before(out[j].Started) })
+	return out, nil
+}
+
+// PS lists the live bodies of every zeno on this state directory.
+func (b *Backend) PS(context.Context) ([]sandbox.Body, error) {
+	rs, err := b.records()
+	var out []sandbox.Body
+	for _, r := range rs {
+		if r.Pid != 0 && alive(r.Pid, r.PidStart) {
+			out = append(out, sandbox.Body{Name: r.Name, Backend: "native", Pid: r.Pid, Volume: r.Volume, Argv: r.Argv,
+				Started: r.Started, Owner: r.Owner})
+		}
+	}
+	return out, err
+}
+
+func (b *Backend) stopForeign(ctx context.Context, name string) error {
+	rs, err := b.records()
+	if err != nil {
+		return err
+	}
+	for _, r := range rs {
+		if r.Name == name && r.Pid != 0 && alive(r.Pid, r.PidStart) {
+			return killPid(ctx, r.Pid, r.PidStart)
+		}
+	}
+	return &sandbox.NoBody{Name: name}
+}
+
+// Reap ends what zenos that are gone have left: their boxes' processes, cgroups and records.
+func (b *Backend) Reap(ctx context.Context) ([]string, error) {
+	rs, err := b.records()
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	var errs []error
+	for _, r := range rs {
+		if alive(r.Owner, r.OwnerStart) {
+			continue
+		}
+		if err := b.reap(ctx, &r); err != nil {
+			errs = append(errs, fmt.Errorf("failed to reap box %s: %w", r.Name, err))
+			continue
+		}
+		found = append(found, r.Name)
+		b.event("reaped", r.Name, "left by zeno %d", r.Owner)
+	}
+	b.sweepHalves()
+	return found, errors.Join(errs...)
+}
+
+func (b *Backend) reap(ctx context.Context, r *record) error {
+	if r.Pid != 0 && alive(r.Pid, r.PidStart) {
+		if err := killPid(ctx, r.Pid, r.PidStart); err != nil {
+			return err
+		}
+	}
+	for _, d := range r.Cgroups {
+		if !strings.HasPrefix(filepath.Base(d), "zeno-") {
+			return fmt.Errorf("record: got cgroup %q, want a name that begins with zeno-", d)
+		}
+	}
+	if err := removeGroups(r.Cgroups); err != nil {
+		return err
+	}
+	return os.Remove(b.recordPath(r.ID))
+}
+
+// sweepHalves removes records that were being written when a zeno ended.
+func (b *Backend) sweepHalves() {
+	halves, _ := filepath.Glob(filepath.Join(b.recordDir(), "*.new"))
+	for _, h := range halves {
+		if st, err := os.Stat(h); err == nil && time.Since(st.ModTime()) > time.Minute {
+			os.Remove(h)
+		}
+	}
+}
+
+// removeGroups kills what is in the groups and removes them. A group whose last process has just ended is busy for a moment.
+func removeGroups(dirs []string) error {
+	var errs []error
+	for _, d := range dirs {
+		err := unix.Rmdir(d)
+		for wait := 100 * time.Microsecond; err == unix.EBUSY && wait < 2*time.Second; wait *= 2 {
+			killGroup(d)
+			time.Sleep(wait)
+			err = unix.Rmdir(d)
+		}
+		if err != nil && err != unix.ENOENT {
+			errs = append(errs, fmt.Errorf("failed to remove cgroup %s: %w", d, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func killGroup(dir string) {
+	text, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	for _, line := range strings.Fields(string(text)) {
+		if pid, err := strconv.Atoi(line); err == nil && pid > 1 && pid != os.Getpid() {
+			unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+}
+
+// startOf is the time at which a process started, in ticks since boot; 0 where there is none, or only its corpse.
+func startOf(pid int) uint64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	_, rest, ok := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
+	f := strings.Fields(rest)
+	if !ok || len(f) < 20 || f[0] == "Z" || f[0] == "X" {
+		return 0
+	}
+	start, _ := strconv.ParseUint(f[19], 10, 64)
+	return start
+}
+
+func alive(pid int, start uint64) bool { return start != 0 && startOf(pid) == start }
+
+// killPid kills the process that started then, and waits for its end. The descriptor is taken first and the start is
+// looked at after: another process that gets the number is not hit.
+func killPid(ctx context.Context, pid int, start uint64) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err == unix.ESRCH {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("failed to open process %d: %w", pid, err)
+	}
+	defer unix.Close(fd)
+	if !alive(pid, start) {
+		return nil
+	}
+	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && err != unix.ESRCH {
+		return fmt.Errorf("failed to kill process %d: %w", pid, err)
+	}
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 50)
+		if n > 0 || (err != nil && err != unix.EINTR) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}

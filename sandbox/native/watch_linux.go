@@ -1,0 +1,207 @@
+package native
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reflection-dev/zeno/sandbox"
+	"github.com/reflection-dev/zeno/sandbox/volume"
+)
+
+const (
+	diskTick   = 100 * time.Millisecond
+	memoryTick = 50 * time.Millisecond
+	fullWalk   = 10 * time.Second // a volume is counted at least this often
+)
+
+// watch ends the body when a bound of time, silence, disk or memory is passed, or ctx ends. Stop it once the program has
+// ended; it waits for the goroutines.
+func (y *body) watch(ctx context.Context, first *running) (stop func()) {
+	done := make(chan struct{})
+	var waits []chan struct{}
+	run := func(f func(done <-chan struct{})) {
+		over := make(chan struct{})
+		waits = append(waits, over)
+		go func() {
+			defer close(over)
+			f(done)
+		}()
+	}
+	run(func(done <-chan struct{}) { y.watchTime(ctx, first, done) })
+	if y.volume != "" {
+		run(y.watchDisk)
+	}
+	if y.group == nil {
+		run(y.watchMemory)
+	}
+	return func() {
+		close(done)
+		for _, w := range waits {
+			<-w
+		}
+	}
+}
+
+func (y *body) watchTime(ctx context.Context, first *running, done <-chan struct{}) {
+	timeout := time.NewTimer(y.spec.Timeout)
+	defer timeout.Stop()
+	ttl := time.NewTimer(y.spec.TTL)
+	defer ttl.Stop()
+	var idle <-chan time.Time
+	if y.spec.IdleTimeout > 0 {
+		t := time.NewTicker(max(y.spec.IdleTimeout/20, time.Millisecond))
+		defer t.Stop()
+		idle = t.C
+	}
+	for {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			y.kill(sandbox.KilledCancel)
+			return
+		case <-timeout.C:
+			y.kill(sandbox.KilledTimeout)
+			return
+		case <-ttl.C:
+			y.kill(sandbox.KilledTTL)
+			return
+		case <-idle:
+			if y.idleFor(first) > y.spec.IdleTimeout {
+				y.kill(sandbox.KilledIdle)
+				return
+			}
+		}
+	}
+}
+
+// idleFor is how long no program of the body has put anything out.
+func (y *body) idleFor(first *running) time.Duration {
+	last := first.last.Load()
+	y.mu.Lock()
+	for _, r := range y.programs {
+		last = max(last, r.last.Load())
+	}
+	y.mu.Unlock()
+	return time.Since(time.Unix(0, last))
+}
+
+// watchDisk counts the volume. Counting is slow and asking the file system for its free space is not: the volume is
+// counted again when so much space has gone since the last count that the bound may be passed.
+func (y *body) watchDisk(done <-chan struct{}) {
+	tick := time.NewTicker(diskTick)
+	defer tick.Stop()
+	var used, free int64
+	var counted time.Time
+	took := time.Duration(0)
+	most := max(int64(maxInodes), y.spec.Disk/4096)
+	for {
+		now := freeBytes(y.volume)
+		if due := time.Since(counted); due > 5*took && (used+free-now > y.spec.Disk || due > fullWalk) {
+			begin := time.Now()
+			bytes, files := volume.Usage(y.volume, y.spec.Disk)
+			bytes += y.unlinked()
+			if bytes > y.spec.Disk || files > most {
+				y.kill(sandbox.KilledDisk)
+				return
+			}
+			used, free, counted, took = bytes, now, time.Now(), time.Since(begin)
+		}
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func freeBytes(dir string) int64 {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil {
+		return 0
+	}
+	return int64(st.Bfree) * st.Bsize
+}
+
+// unlinked is the size of files of the volume that have no name any more but that a process holds open.
+func (y *body) unlinked() (total int64) {
+	var vol unix.Stat_t
+	if unix.Stat(y.volume, &vol) != nil {
+		return 0
+	}
+	seen := map[uint64]bool{}
+	for _, pid := range y.pids() {
+		fds, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/fd/*")
+		for _, fd := range fds {
+			var st unix.Stat_t
+			if unix.Stat(fd, &st) == nil && st.Dev == vol.Dev && st.Nlink == 0 && st.Mode&unix.S_IFMT == unix.S_IFREG && !seen[st.Ino] {
+				seen[st.Ino] = true
+				total += st.Blocks * 512
+			}
+		}
+	}
+	return total
+}
+
+// maxTree bounds the processes that are looked at.
+const maxTree = 20000
+
+// pids are the processes of the box. All of them descend from its first one, which their orphans go to.
+func (y *body) pids() []int {
+	y.mu.Lock()
+	if y.proc == nil || y.ended {
+		y.mu.Unlock()
+		return nil
+	}
+	out := []int{y.proc.pid}
+	y.mu.Unlock()
+	for i := 0; i < len(out) && len(out) < maxTree; i++ {
+		tasks, _ := os.ReadDir("/proc/" + strconv.Itoa(out[i]) + "/task")
+		for _, t := range tasks {
+			text, _ := os.ReadFile("/proc/" + strconv.Itoa(out[i]) + "/task/" + t.Name() + "/children")
+			for _, f := range strings.Fields(string(text)) {
+				if pid, err := strconv.Atoi(f); err == nil {
+					out = append(out, pid)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// watchMemory stands in for a memory cgroup: each process has a limit of its own, and this adds them up. What is shared
+// between processes is counted once for each, as pages of files are not at all.
+func (y *body) watchMemory(done <-chan struct{}) {
+	tick := time.NewTicker(memoryTick)
+	defer tick.Stop()
+	page := int64(syscall.Getpagesize())
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		total := int64(0)
+		for _, pid := range y.pids() {
+			text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+			f := strings.Fields(string(text))
+			if len(f) < 3 {
+				continue
+			}
+			resident, _ := strconv.ParseInt(f[1], 10, 64)
+			shared, _ := strconv.ParseInt(f[2], 10, 64)
+			total += (resident - shared) * page
+		}
+		if total > y.spec.Memory {
+			y.kill(sandbox.KilledOOM)
+			return
+		}
+	}
+}
