@@ -41,6 +41,8 @@ type engine struct {
 	err  io.Writer  // nil: stderr
 	idle bool       // the home's processes are not started
 
+	serve bool // this process holds the home's lock: the operator's commands reach it
+
 	editors *core.Editors // nil: no editor can connect
 }
 
@@ -57,7 +59,7 @@ func (a *app) start(e engine) (*core.Core, error) {
 		fmt.Fprintf(e.err, "zeno: %v; agent CLIs cannot be spawned\n", err)
 	}
 	return core.New(core.Config{Home: e.home, Out: e.out, Err: e.err, In: a.stdin, Args: e.args, Libs: e.libs,
-		Guard: self, Version: version(), Exit: a.exit, Idle: e.idle, Editors: e.editors})
+		Guard: self, Version: version(), Exit: a.exit, Idle: e.idle, Editors: e.editors, Serve: e.serve})
 }
 
 // exit is (joker.os/exit n): it ends the calling goroutine, and everything else by the cancelled context.
@@ -67,11 +69,19 @@ func (a *app) exit(code int) {
 }
 
 func (a *app) close(c *core.Core) {
+	if err := a.closed(c); err != nil {
+		fmt.Fprintf(a.std.Err, "zeno: %v\n", err)
+	}
+}
+
+// closed ends c, and tells what did not end in order.
+func (a *app) closed(c *core.Core) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.signals.ctx), closeTime)
 	defer cancel()
 	if err := c.Close(ctx); err != nil {
-		fmt.Fprintf(a.std.Err, "zeno: failed to end in order: %v\n", err)
+		return fmt.Errorf("failed to end in order: %w", err)
 	}
+	return nil
 }
 
 // withHome starts a core, loads the home and calls f. A home that is missing or does not load is an error: f would work

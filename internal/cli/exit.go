@@ -14,8 +14,9 @@ import (
 //	2    the command line is wrong, or names a file or a home that is not there
 //	3    zeno eval: a limit ended the evaluation
 //	4    zeno eval: a name did not resolve (it is neither in the core nor granted), or the role's grant is not to be had
+//	5    no zeno serves the home, and the command needs one
 //	130  interrupted (ctrl-C, SIGINT)
-//	143  terminated (SIGTERM, SIGHUP)
+//	143  terminated (SIGTERM, SIGHUP); a daemon that was told to stop and did ends with 0, at a second signal with these
 //	n    a program that calls (joker.os/exit n)
 const (
 	ExitOK          = 0
@@ -23,6 +24,7 @@ const (
 	ExitUsage       = 2
 	ExitLimit       = 3
 	ExitRefused     = 4
+	ExitNotRunning  = 5
 	ExitInterrupted = 130
 	ExitTerminated  = 143
 )

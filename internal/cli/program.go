@@ -21,7 +21,7 @@ func (p *programCmd) Run(a *app) error {
 	case p.ShowVersion:
 		return a.printVersion()
 	case p.Daemon:
-		return a.daemon()
+		return a.daemon(p.Drain)
 	case len(p.Expr) > 0:
 		args := p.Args
 		if p.File != "" {

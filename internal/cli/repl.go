@@ -50,11 +50,17 @@ func (a *app) repl() error {
 			return err
 		}
 	}
+	if r.interactive {
+		serve, release := a.serving(e.home)
+		defer release()
+		e.serve = serve
+	}
 	c, err := a.start(e)
 	if err != nil {
 		return err
 	}
 	defer a.close(c)
+	defer a.obey(c)()
 	r.core, r.session = c, lisp.NewSession(c.Env())
 	if err := r.session.Explore(); err != nil {
 		return err

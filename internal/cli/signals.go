@@ -18,6 +18,8 @@ type signals struct {
 	ctx         context.Context
 	cancel      context.CancelCauseFunc
 	onInterrupt atomic.Pointer[func()]
+	onEnd       atomic.Pointer[func(why string)] // what the first signal calls in place of cancelling ctx
+	ending      atomic.Bool                      // it has
 
 	ch   chan os.Signal
 	quit chan struct{}
@@ -65,7 +67,11 @@ func (s *signals) got(sig os.Signal) {
 		}
 		code, why = ExitInterrupted, "interrupted"
 	}
-	if s.ctx.Err() != nil { // the second one
+	if f := s.onEnd.Load(); f != nil && s.ctx.Err() == nil && s.ending.CompareAndSwap(false, true) {
+		(*f)(why)
+		return
+	}
+	if s.ctx.Err() != nil || s.ending.Load() { // the second one
 		fmt.Fprintln(os.Stderr, "zeno: "+why+" again: not waiting")
 		os.Exit(code)
 	}
