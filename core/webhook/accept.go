@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 )
 
@@ -124,7 +123,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) outcome {
 	h.mu.Lock()
 	def := h.def
 	h.mu.Unlock()
-	body, out := s.body(w, r, def)
+	body, out := read(w, r, def)
 	if out.code == 0 {
 		out = h.judge(r, def, body)
 	}
@@ -146,18 +145,10 @@ func (s *Server) at(path string) *hook {
 	return nil
 }
 
-// body reads the whole body, of which few are in memory at once.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, def Hook) ([]byte, outcome) {
+// read gives the whole body.
+func read(w http.ResponseWriter, r *http.Request, def Hook) ([]byte, outcome) {
 	if r.ContentLength > def.MaxBody {
 		return nil, no(http.StatusRequestEntityTooLarge, "body: got %d bytes, want at most %d", r.ContentLength, def.MaxBody)
-	}
-	select {
-	case s.bodies <- struct{}{}:
-		defer func() { <-s.bodies }()
-	case <-r.Context().Done():
-		return nil, no(http.StatusServiceUnavailable, "busy")
-	case <-time.After(s.conf.ReadTimeout / 2):
-		return nil, no(http.StatusServiceUnavailable, "busy: too many requests at once; send it again")
 	}
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, def.MaxBody))
 	var big *http.MaxBytesError

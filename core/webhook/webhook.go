@@ -86,8 +86,7 @@ type Config struct {
 	Seen     func(ctx context.Context, hook, id string) (bool, error) // tells whether d was handled before. nil: never
 	Report   func(hook string, d Delivery, err error)                 // hears of what failed. nil: nobody
 
-	MaxConns    int           // open connections; default 256
-	MaxBodies   int           // bodies read at once; default 32
+	MaxConns    int           // open connections, of which each may hold a body in memory; default 128
 	ReadTimeout time.Duration // of a whole request; default 10 s
 	Log         *slog.Logger  // nil discards
 	Now         func() time.Time
@@ -96,7 +95,6 @@ type Config struct {
 // Server takes in deliveries and has them handled. Its methods are safe for concurrent use.
 type Server struct {
 	conf   Config
-	bodies chan struct{}
 	ctx    context.Context // of Handle
 	cancel context.CancelCauseFunc
 
@@ -126,8 +124,7 @@ type hook struct {
 
 // New makes a Server that neither listens nor handles yet.
 func New(conf Config) *Server {
-	conf.MaxConns = cmp.Or(conf.MaxConns, 256)
-	conf.MaxBodies = cmp.Or(conf.MaxBodies, 32)
+	conf.MaxConns = cmp.Or(conf.MaxConns, 128)
 	conf.ReadTimeout = cmp.Or(conf.ReadTimeout, 10*time.Second)
 	if conf.Log == nil {
 		conf.Log = slog.New(slog.DiscardHandler)
@@ -144,7 +141,7 @@ func New(conf Config) *Server {
 	if conf.Report == nil {
 		conf.Report = func(string, Delivery, error) {}
 	}
-	s := &Server{conf: conf, bodies: make(chan struct{}, conf.MaxBodies), hooks: map[string]*hook{}}
+	s := &Server{conf: conf, hooks: map[string]*hook{}}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s
 }
