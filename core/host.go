@@ -117,11 +117,6 @@ func (c *Core) newSession(caller gateway.Caller) *session {
 	return &session{Session: s, calls: calls}
 }
 
-// invoke runs a capability's function with full power.
-func (c *Core) invoke(ctx context.Context, f value.Value, args []value.Value) (value.Value, error) {
-	return c.env.Call(ctx, f, args...)
-}
-
 // endSession drops the isolate of a spawn.
 func (c *Core) endSession(spawn string) {
 	c.mu.Lock()

@@ -10,6 +10,7 @@ import (
 type recorder struct {
 	core   *Core
 	caller gateway.Caller
+	made   *happened // nil: nobody asks
 }
 
 func (r recorder) event(kind string, call grant.Called) journal.Event {
@@ -39,6 +40,9 @@ func (r recorder) Called(call grant.Called) error {
 		return err
 	}
 	e := r.event(journal.Call, call)
+	if r.made != nil {
+		r.made.add(callText(e.Data, call.Err))
+	}
 	e.Outcome, e.Elapsed = "ok", call.Elapsed
 	if call.Intent > 0 {
 		e.Durable, e.Data["intent"] = true, call.Intent

@@ -1,0 +1,555 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/reflection-dev/zeno/core/ask"
+	"github.com/reflection-dev/zeno/core/grant"
+	"github.com/reflection-dev/zeno/core/spawn"
+	"github.com/reflection-dev/zeno/core/spawn/backend"
+	"github.com/reflection-dev/zeno/gateway"
+	"github.com/reflection-dev/zeno/lisp/bind"
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+const (
+	askLook    = time.Second      // how often it is looked for what only time brings: a file, the lead, a role
+	maxResumes = 8                // spawns resumed at once; the other answers wait
+	maxRefused = 20               // times in a row that a resume may be refused before it is for the operator
+	heldTime   = 10 * time.Minute // for an approved call whose capability says nothing
+)
+
+// serve makes this process one that resumes spawns. Boot calls it once the home's roles are there.
+func (a *asks) serve() {
+	a.serving.Store(true)
+	if a.path() == "" {
+		return
+	}
+	a.spawnGo(func() { // another process may be the first that puts a question down
+		for {
+			if _, err := a.existing(); err != nil {
+				a.warned(err)
+				return
+			}
+			if a.opened.Load() != nil || !a.sleep(askLook) {
+				return
+			}
+		}
+	})
+}
+
+func (a *asks) sleep(d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-a.core.ctx.Done():
+		return false
+	}
+}
+
+// work sees to the questions until the instance closes: steps go to the journal, time runs out, and in the process that
+// leads the home answers go to their agents.
+func (a *asks) work(d *ask.Desk) {
+	ctx := a.core.ctx
+	var lead func()
+	defer func() {
+		if lead != nil {
+			lead()
+		}
+	}()
+	slots := make(chan struct{}, maxResumes)
+	for ctx.Err() == nil {
+		changed := d.Changed()
+		if lead == nil && a.serving.Load() {
+			if release, ok, err := d.Lead(); err != nil {
+				a.warned(err)
+			} else if ok {
+				lead = release
+				a.warned(a.recover(d))
+			}
+		}
+		_, next, err := d.Expire(a.ctx())
+		if err == nil {
+			err = a.settle(d, lead != nil, slots)
+		}
+		if err != nil {
+			a.core.conf.Log.Error("questions", "error", err)
+		}
+		a.forward(d)
+		wait := askLook
+		if !next.IsZero() {
+			wait = min(wait, max(time.Until(next), 0))
+		}
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		case <-time.After(wait):
+		}
+	}
+}
+
+// settle does what the state of the questions asks for.
+func (a *asks) settle(d *ask.Desk, lead bool, slots chan struct{}) error {
+	list, err := d.In(a.ctx(), ask.Asked, ask.Answered, ask.Called)
+	if err != nil || !lead {
+		return err
+	}
+	for _, q := range list {
+		switch {
+		case q.State == ask.Asked:
+			if !q.Sent && time.Since(q.Asked) > 10*askLook {
+				a.send(d, q) // the process that was asked is gone
+			}
+			continue
+		case q.Kind == ask.Program || a.core.admits() != nil || a.ready(q) != nil:
+			continue
+		}
+		a.take(q.ID, slots, func() { a.proceed(d, q) })
+	}
+	// What expired without an answer ends its spawn.
+	waiting, err := d.Waiting(a.ctx())
+	for _, id := range waiting {
+		if qs, e := d.Of(a.ctx(), id); e == nil && len(qs) > 0 {
+			if q := qs[len(qs)-1]; q.State == ask.Expired || q.State == ask.Withdrawn {
+				a.take(q.ID, slots, func() { a.giveUp(d, q) })
+			}
+		}
+	}
+	return err
+}
+
+// take runs f for a question unless that is under way, or too much is.
+func (a *asks) take(id string, slots chan struct{}, f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed || a.busy[id] {
+		return
+	}
+	select {
+	case slots <- struct{}{}:
+	default:
+		return
+	}
+	a.busy[id] = true
+	a.wg.Go(func() {
+		f()
+		<-slots
+		a.mu.Lock()
+		delete(a.busy, id)
+		a.mu.Unlock()
+	})
+}
+
+// ready tells whether a spawn could be resumed now.
+func (a *asks) ready(q ask.Ask) error {
+	a.mu.Lock()
+	r := a.runs[q.Spawn]
+	running := r != nil && r.running
+	a.mu.Unlock()
+	if running {
+		return errors.New("its spawn still runs")
+	}
+	if (*door)(a.core).Endpoint(q.Role) == "" {
+		return fmt.Errorf("role %s: not registered, or the gateway does not listen", q.Role)
+	}
+	return nil
+}
+
+// giveUp ends a spawn whose question has failed.
+func (a *asks) giveUp(d *ask.Desk, q ask.Ask) {
+	a.mu.Lock()
+	r := a.runs[q.Spawn]
+	running := r != nil && r.running
+	a.mu.Unlock()
+	if running {
+		return
+	}
+	status := spawn.Failed
+	if q.State == ask.Withdrawn {
+		status = spawn.Cancelled
+	}
+	a.conclude(d, q, status, fmt.Sprintf("question %s: %s", q.ID, q.Note))
+}
+
+// conclude records the end of a spawn that does not run again.
+func (a *asks) conclude(d *ask.Desk, q ask.Ask, status spawn.Status, why string) {
+	sp, ok, err := d.Spawn(a.ctx(), q.Spawn)
+	if err != nil || !ok || sp.Ended {
+		a.warned(err)
+		return
+	}
+	res := lastResult(sp)
+	res.ID, res.Status, res.Error, res.Ask, res.Answer = q.Spawn, status, why, "", ""
+	a.core.spawnEvent(spawn.Event{Kind: spawn.Ended, Time: time.Now(), Spawn: q.Spawn, Role: q.Role, Text: why, Result: &res})
+	a.finish(d, q.Spawn, res)
+}
+
+func lastResult(sp ask.Spawn) spawn.Result {
+	var res spawn.Result
+	if len(sp.Result) > 0 {
+		_ = json.Unmarshal(sp.Result, &res) // our own; a zero one says less and no wrong
+	}
+	if res.Exit == 0 {
+		res.Exit = -1
+	}
+	return res
+}
+
+// proceed takes an answer to where it has its effect.
+func (a *asks) proceed(d *ask.Desk, q ask.Ask) {
+	if q.Kind == ask.Approval && q.State == ask.Answered && q.Approved() && q.Outcome == "" {
+		var ok bool
+		if q, ok = a.makeCall(d, q); !ok {
+			return
+		}
+	}
+	a.resume(d, q)
+}
+
+// makeCall runs an approved call, once: the state Calling is durable before it begins.
+func (a *asks) makeCall(d *ask.Desk, q ask.Ask) (ask.Ask, bool) {
+	q, ok, err := d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool { q.State = ask.Calling; return true }, ask.Answered)
+	if err != nil || !ok {
+		a.warned(err)
+		return q, false
+	}
+	a.forward(d)
+	outcome, err := a.core.runHeld(q)
+	if errors.Is(err, errNotBegun) { // nothing was done: later
+		a.sleep(askLook)
+		_, _, err = d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool { q.State = ask.Answered; return true }, ask.Calling)
+		a.warned(err)
+		return q, false
+	}
+	q, ok, err = d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool {
+		q.State, q.Outcome = ask.Called, a.core.secrets.Text(outcome)
+		return true
+	}, ask.Calling)
+	a.warned(err)
+	return q, ok && err == nil
+}
+
+var errNotBegun = errors.New("the call was not begun")
+
+// runHeld makes the held call of q, as it was shown.
+func (c *Core) runHeld(q ask.Ask) (outcome string, err error) {
+	caller := gateway.Caller{Role: q.Role, Spawn: q.Spawn}
+	ctx := context.WithValue(c.ctx, callerKey{}, caller)
+	g, err := c.grant(ctx, q.Role)
+	if err != nil {
+		return "", errNotBegun
+	}
+	cap := g.Find(q.Call.Name)
+	if cap == nil {
+		return ask.NotMade + q.Call.Name + " is not granted any more", nil
+	}
+	var args []value.Value
+	if _, err := c.env.Do(ctx, func(t *value.Thread) value.Value {
+		value.Each(t, readEDN(t, q.Call.Args), func(v value.Value) bool {
+			args = append(args, v)
+			return true
+		})
+		return value.Nil
+	}); err != nil {
+		return ask.NotMade + "its arguments do not read: " + err.Error(), nil
+	}
+	rec, done := recorder{core: c, caller: caller}, grant.Called{Name: cap.Name, Args: args}
+	if cap.Audit == "none" {
+		done.Args = nil
+	}
+	if cap.Writes() {
+		if done.Intent, err = rec.Intend(done); err != nil {
+			return "", errNotBegun
+		}
+	}
+	limit := cap.Timeout
+	if limit <= 0 {
+		limit = heldTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	start := time.Now()
+	v, err := c.invoke(ctx, cap.Fn, args)
+	done.Err, done.Elapsed = err, time.Since(start)
+	_ = rec.Called(done) // a failure is reported, and the state of the question is the record that counts
+	if err != nil {
+		return "error: " + Explain(err), nil
+	}
+	return "=> " + c.shown(v), nil
+}
+
+// shown is the text of a value for an agent to read.
+func (c *Core) shown(v value.Value) string {
+	p := value.NewPrinter(true)
+	p.MaxBytes = 16 << 10
+	if _, err := c.env.Do(context.WithoutCancel(c.ctx), func(t *value.Thread) value.Value {
+		p.Print(t, v)
+		return value.Nil
+	}); err != nil {
+		return "(not printed: " + clip(err.Error()) + ")"
+	}
+	if p.MaxBytes <= len(p.Buf) {
+		return string(p.Buf[:p.MaxBytes]) + "…"
+	}
+	return string(p.Buf)
+}
+
+// resume goes on with the spawn of q. Attempt n is durable before anything is started.
+func (a *asks) resume(d *ask.Desk, q ask.Ask) {
+	req, s, err := a.request(d, q)
+	if err != nil {
+		_, _, merr := d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool {
+			q.State, q.Note = ask.Withdrawn, "its agent cannot go on: "+err.Error()
+			return true
+		}, ask.Answered, ask.Called)
+		a.warned(merr)
+		a.conclude(d, q, spawn.Failed, fmt.Sprintf("question %s was answered, but the agent cannot go on: %v", q.ID, err))
+		return
+	}
+	from := q.State
+	q, ok, err := d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool {
+		q.State, q.Note = ask.Resuming, ""
+		q.Attempt++
+		return true
+	}, ask.Answered, ask.Called)
+	if err != nil || !ok {
+		a.warned(err)
+		return
+	}
+	a.forward(d)
+	req.ID, req.Continue, req.Prompt = q.Spawn, req.Backend != spawn.Scripted, a.core.secrets.Text(q.Prompt())
+	if req.Backend == spawn.Scripted {
+		req.Agent = a.resumedAgent(s.agent, req, q)
+	}
+	s.resuming = q.ID
+	res := a.core.SpawnWith(a.core.ctx, req, SpawnOptions{Budget: s.budget, asking: askOption{start: s}})
+	switch {
+	case !s.started && res.Status != spawn.Cancelled:
+		a.refused(d, q, from, res)
+	case res.Status == spawn.Interrupted && res.Ask == "" && a.core.ctx.Err() != nil:
+		a.cutOff(d, q, res)
+	default:
+		_, _, err := d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool { q.State = ask.Resumed; return true }, ask.Resuming)
+		a.warned(err)
+		if res.Ask == "" {
+			a.finish(d, q.Spawn, res)
+		}
+	}
+	a.forward(d)
+}
+
+// refused puts an answer back that could not be sent: nothing was started. After many times it is for the operator.
+func (a *asks) refused(d *ask.Desk, q ask.Ask, from ask.State, res spawn.Result) {
+	_, _, err := d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool {
+		q.State = from
+		if a.core.ctx.Err() != nil {
+			return true
+		}
+		q.Refused++
+		if q.Refused >= maxRefused {
+			q.State, q.Note = ask.Unknown, "the agent has not been resumed, since it was refused each time: "+res.Error
+		}
+		return true
+	}, ask.Resuming)
+	a.warned(err)
+	a.sleep(time.Duration(min(q.Refused+1, 30)) * askLook)
+}
+
+// cutOff is for a resumed spawn that zeno's own end has interrupted. Where the answer had not arrived, the next start goes
+// on from there.
+func (a *asks) cutOff(d *ask.Desk, q ask.Ask, res spawn.Result) {
+	if got, err := d.Get(a.ctx(), q.ID); err == nil && got.State == ask.Resuming {
+		return // recover looks at the session
+	}
+	a.finish(d, q.Spawn, res)
+}
+
+// request is what the spawn of q goes on with: from memory, else from what was kept.
+func (a *asks) request(d *ask.Desk, q ask.Ask) (req spawn.Request, s *askStart, err error) {
+	sp, ok, err := d.Spawn(a.ctx(), q.Spawn)
+	if err == nil && !ok {
+		err = errors.New("nothing is kept of it")
+	}
+	if err != nil {
+		return req, nil, err
+	}
+	s = &askStart{calls: sp.Calls}
+	if s.budget, err = budgetOf(sp); err != nil {
+		return req, nil, err
+	}
+	a.mu.Lock()
+	r := a.runs[q.Spawn]
+	a.mu.Unlock()
+	if r != nil {
+		req, s.agent = r.req, r.agent
+		return req, s, nil
+	}
+	req, s.agent, err = a.restored(sp)
+	return req, s, err
+}
+
+// restored is a spawn's request after a restart.
+func (a *asks) restored(sp ask.Spawn) (req spawn.Request, agent value.Value, err error) {
+	if sp.Lost != "" {
+		return req, agent, errors.New(sp.Lost)
+	}
+	if err := json.Unmarshal(sp.Request, &req); err != nil {
+		return req, agent, fmt.Errorf("what is kept of it does not read: %w", err)
+	}
+	if req.APIKeyEnv != "" {
+		if req.APIKey = os.Getenv(req.APIKeyEnv); req.APIKey == "" {
+			return req, agent, fmt.Errorf(":api-key-env: got %s, which is not set in zeno's environment", req.APIKeyEnv)
+		}
+	}
+	if sp.Agent != "" {
+		ns, name := value.SplitName(sp.Agent)
+		n := a.core.env.Raw().Namespace(ns)
+		if n == nil || n.Var(name) == nil {
+			return req, agent, fmt.Errorf("its agent #'%s is not defined any more", sp.Agent)
+		}
+		agent = value.Of(n.Var(name))
+	}
+	return req, agent, nil
+}
+
+// resumedAgent plays a scripted agent again: its map holds :resume, what came of its question. That it was called is
+// durable before it is.
+func (a *asks) resumedAgent(agent value.Value, req spawn.Request, q ask.Ask) spawn.Agent {
+	c := a.core
+	form := spawnForm{Agent: agent, Prompt: req.Prompt, System: req.System}
+	return func(ctx context.Context, client spawn.Client) (string, error) {
+		if err := a.arrived(q.Spawn); err != nil {
+			return "", err
+		}
+		v, err := c.env.Do(ctx, func(t *value.Thread) value.Value {
+			m := value.Assoc(t, agentMap(t, client, form), value.Kw("resume"), bind.Encode(t, askFormOf(q)))
+			return t.Call(agent, m)
+		})
+		if err != nil {
+			return "", errors.New(Explain(err))
+		}
+		return c.text(ctx, v), nil
+	}
+}
+
+// recover decides, at the start of the process that leads, what became of what was under way when the last one ended.
+func (a *asks) recover(d *ask.Desk) error {
+	runner, err := a.core.runner() // it has ended what was left of the last one's agents
+	if err != nil {
+		return err
+	}
+	list, err := d.In(a.ctx(), ask.Calling, ask.Resuming, ask.Asked)
+	if err != nil {
+		return err
+	}
+	for _, q := range list {
+		if a.mine(q) {
+			continue
+		}
+		switch {
+		case q.State == ask.Calling:
+			err = a.unknown(d, q, fmt.Sprintf("the call %s was approved and begun, and nobody knows how it ended, since zeno was killed in it", q.Call.Form()))
+		case q.State == ask.Resuming:
+			err = a.recoverResume(d, runner, q)
+		case q.Kind == ask.Program && q.Key == "" && !alive(q.Owner):
+			_, _, err = d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool {
+				q.State, q.Note = ask.Withdrawn, "the zeno that asked has ended, and the question had no :key to come back to"
+				return true
+			}, ask.Asked)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return a.recoverSpawns(d)
+}
+
+// mine tells whether this process is at work for q.
+func (a *asks) mine(q ask.Ask) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r := a.runs[q.Spawn]
+	return a.busy[q.ID] || q.Spawn != "" && r != nil && r.running || q.Owner == me() && q.Waited
+}
+
+func alive(owner string) bool {
+	pid, err := strconv.Atoi(owner)
+	return err == nil && pid > 1 && pid != os.Getpid() && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}
+
+func (a *asks) unknown(d *ask.Desk, q ask.Ask, why string) error {
+	_, ok, err := d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool { q.State, q.Note = ask.Unknown, why; return true }, ask.Calling, ask.Resuming)
+	if ok {
+		a.core.warn(fmt.Sprintf("question %s: %s; find out, then (zeno.ask/resume! %q) or `zeno answer --resume %s`", q.ID, why, q.ID, q.ID))
+	}
+	return err
+}
+
+// recoverResume looks for the marker of the last attempt in the session.
+func (a *asks) recoverResume(d *ask.Desk, runner *spawn.Runner, q ask.Ask) error {
+	sp, ok, err := d.Spawn(a.ctx(), q.Spawn)
+	if err != nil || !ok {
+		return err
+	}
+	var req spawn.Request
+	_ = json.Unmarshal(sp.Request, &req)   // what does not read has no backend, and is not sent again
+	again := req.Backend == spawn.Scripted // its agent is called only once the answer counts as arrived
+	if !again {
+		found, err := runner.InSession(q.Spawn, q.Marker())
+		switch {
+		case err != nil:
+			return a.unknown(d, q, fmt.Sprintf("whether the answer has reached the agent cannot be told: %v", err))
+		case found:
+			_, _, err := d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool { q.State = ask.Resumed; return true }, ask.Resuming)
+			return err
+		case !a.sessionFirst(req):
+			return a.unknown(d, q, "the answer is not in the agent's session, but its CLI may have sent it to the model all the same")
+		}
+	}
+	_, _, err = d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool {
+		q.State = ask.Answered
+		if q.Outcome != "" {
+			q.State = ask.Called
+		}
+		return true
+	}, ask.Resuming)
+	return err
+}
+
+func (a *asks) sessionFirst(req spawn.Request) bool {
+	table := a.core.conf.Backends
+	if table == nil {
+		table = backend.Table()
+	}
+	return table[req.Backend].SessionFirst && len(req.Tools) == 0
+}
+
+// recoverSpawns ends the spawns whose agent has the answer and was cut off at its work.
+func (a *asks) recoverSpawns(d *ask.Desk) error {
+	waiting, err := d.Waiting(a.ctx())
+	if err != nil {
+		return err
+	}
+	for _, id := range waiting {
+		list, err := d.Of(a.ctx(), id)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		q := list[len(list)-1]
+		a.mu.Lock()
+		r := a.runs[id]
+		a.mu.Unlock()
+		if q.State != ask.Resumed || r != nil && r.running {
+			continue
+		}
+		a.conclude(d, q, spawn.Interrupted, fmt.Sprintf("zeno was ended while the agent worked with the answer to %s; its session is kept: see :resume", q.ID))
+	}
+	return nil
+}
