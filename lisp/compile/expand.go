@@ -86,10 +86,31 @@ func resolveVar(t *value.Thread, sym *value.Symbol) *value.Var {
 	if v := ns.Find(sym.Name); v != nil {
 		return v
 	}
-	if !ns.SeesCore(sym.Name) {
+	if ns.SeesCore(sym.Name) {
+		if v := t.Env.Core.Var(sym.Name); v != nil {
+			return v
+		}
+	}
+	return typeVar(t, sym.Name)
+}
+
+// typeVar finds the var of a type or protocol by the name that a class of it has on the JVM: my_app.shapes.Circle is
+// my-app.shapes/Circle. It reaches no further than that symbol would.
+func typeVar(t *value.Thread, name string) *value.Var {
+	i := strings.LastIndexByte(name, '.')
+	if i <= 0 || i == len(name)-1 {
 		return nil
 	}
-	return t.Env.Core.Var(sym.Name)
+	for _, ns := range []string{name[:i], strings.ReplaceAll(name[:i], "_", "-")} {
+		v := resolveVar(t, value.NewSymbol(ns, name[i+1:]))
+		if v == nil {
+			continue
+		}
+		if root, ok := v.Root(); ok && (root.Kind() == value.KindType || root.Kind() == value.KindProtocol) {
+			return v
+		}
+	}
+	return nil
 }
 
 func namespaceOf(t *value.Thread, ns *value.Namespace, name string) *value.Namespace {

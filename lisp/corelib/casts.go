@@ -74,7 +74,7 @@ func casts() []Def {
 		ranged("long", math.MinInt64, math.MaxInt64),
 		def1("num", "[x]", "x, which must be a number.", itself("num")),
 		def1("double", "[x]", "x as a double.", func(t *Thread, x Value) Value { return value.Float(float(t, "double", x)) }),
-		def1("float", "[x]", "x as a double; throws when it is out of the range of 32 bits.", toFloat32),
+		def1("float", "[x]", "x as a double; throws when it is too large for 32 bits, and gives zero when it is too small.", toFloat32),
 		def1("bigint", "[x]", "x as an integer of any size, its fraction dropped; x may be a string.", func(t *Thread, x Value) Value {
 			if x.Kind() == value.KindBigInt && !value.As[value.BigInt](x).Java {
 				return x
@@ -149,6 +149,9 @@ func toFloat32(t *Thread, x Value) Value {
 	f := float(t, "float", x)
 	if a := math.Abs(f); a > math.MaxFloat32 {
 		panic(value.ArgError("Value out of range for float: got %s", value.FormatFloat(f)))
+	}
+	if float32(f) == 0 {
+		f = math.Copysign(0, f)
 	}
 	return value.Float(f)
 }

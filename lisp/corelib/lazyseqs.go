@@ -147,6 +147,18 @@ func lazyMapN(t *Thread, f Value, colls []Value) Value {
 	}, append(colls[:len(colls):len(colls)], f)...)
 }
 
+// checkMapcat throws at once for arguments that could never do, as Clojure's mapcat does, which looks at the first elements.
+func checkMapcat(t *Thread, f Value, colls ...Value) {
+	if !value.IsCallable(f) {
+		panic(value.TypeError(t, "mapcat", f, "a function"))
+	}
+	for _, c := range colls {
+		if !value.Seqable(c) {
+			panic(value.TypeError(t, "mapcat", c, "a collection"))
+		}
+	}
+}
+
 // lazyConcat gives the elements of each element of colls.
 func lazyConcat(t *Thread, colls Value) Value {
 	return lazily(t, func(t *Thread) Value {

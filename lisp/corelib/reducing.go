@@ -193,17 +193,20 @@ func minKey(t *Thread, args []Value) Value {
 	return extreme(t, args, func(a, b Value) bool { return value.NumLess(t, a, b) })
 }
 
-// extreme gives the argument whose key nothing beats. As in Clojure, of two the second wins a tie.
+// extreme gives the argument whose key nothing beats. As in Clojure, of two the second wins a tie; what NaN makes of it
+// depends on the order, and is Clojure's.
 func extreme(t *Thread, args []Value, beats func(a, b Value) bool) Value {
 	f, best := args[0], args[1]
 	if len(args) == 2 {
 		return best
 	}
 	k := t.Call1(f, best)
-	for _, x := range args[2:] {
-		if kx := t.Call1(f, x); !beats(k, kx) {
-			best, k = x, kx
+	for i, x := range args[2:] {
+		kx := t.Call1(f, x)
+		if i == 0 && beats(k, kx) || i > 0 && !(beats(kx, k) || value.NumEq(t, kx, k)) {
+			continue
 		}
+		best, k = x, kx
 	}
 	return best
 }

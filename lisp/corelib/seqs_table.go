@@ -9,8 +9,14 @@ func lazySeqs() []Def {
 			Doc: "A lazy seq of f of each element, or of the first elements of several collections, the second ones and so on. A transducer without a collection.",
 			F1:  mapXF, F2: lazyMap, N: func(t *Thread, args []Value) Value { return lazyMapN(t, args[0], copied(t, args[1:])) }, Min: 3},
 		{Name: "mapcat", Arglists: "([f] [f & colls])", Doc: "A lazy seq of the elements of what f gives for each element. A transducer without a collection.",
-			F1: mapcatXF, F2: func(t *Thread, f, c Value) Value { return lazyConcat(t, lazyMap(t, f, c)) },
-			N: func(t *Thread, args []Value) Value { return lazyConcat(t, lazyMapN(t, args[0], copied(t, args[1:]))) }, Min: 3},
+			F1: mapcatXF, F2: func(t *Thread, f, c Value) Value {
+				checkMapcat(t, f, c)
+				return lazyConcat(t, lazyMap(t, f, c))
+			},
+			N: func(t *Thread, args []Value) Value {
+				checkMapcat(t, args[0], args[1:]...)
+				return lazyConcat(t, lazyMapN(t, args[0], copied(t, args[1:])))
+			}, Min: 3},
 		{Name: "filter", Arglists: "([pred] [pred coll])", Doc: "A lazy seq of the elements of which pred is true. A transducer without a collection.",
 			F1: func(t *Thread, p Value) Value { return filterXF(t, "filter", p, true) }, F2: func(t *Thread, p, c Value) Value { return lazyFilter(t, p, c, true) }},
 		{Name: "remove", Arglists: "([pred] [pred coll])", Doc: "A lazy seq of the elements of which pred is false. A transducer without a collection.",

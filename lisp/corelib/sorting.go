@@ -11,9 +11,11 @@ import (
 func sorting() []Def {
 	return []Def{
 		{Name: "sort", Arglists: "([coll] [comp coll])", Doc: "A seq of the elements in the order of compare, or of a comparator. Equal ones stay in order.",
-			F1: func(t *Thread, c Value) Value { return sort2(t, value.Nil, c) }, F2: sort2},
+			F1: func(t *Thread, c Value) Value { return sort2(t, value.Nil, c) },
+			F2: func(t *Thread, cmp, c Value) Value { return sort2(t, comparing(t, "sort", cmp), c) }},
 		{Name: "sort-by", Arglists: "([keyfn coll] [keyfn comp coll])", Doc: "A seq of the elements in the order of keyfn of each.",
-			F2: func(t *Thread, k, c Value) Value { return sortBy(t, k, value.Nil, c) }, F3: sortBy},
+			F2: func(t *Thread, k, c Value) Value { return sortBy(t, k, value.Nil, c) },
+			F3: func(t *Thread, k, cmp, c Value) Value { return sortBy(t, k, comparing(t, "sort-by", cmp), c) }},
 		{Name: "compare", Arglists: "([x y])", Doc: "Negative, zero or positive as x comes before, with or after y; nil is before everything.",
 			F2: func(t *Thread, x, y Value) Value { return value.Int(int64(value.Compare(t, x, y))) }},
 		{Name: "comparator", Arglists: "([pred])", Doc: "A comparator of a predicate that tells whether its first argument is less.", F1: comparator},
@@ -57,6 +59,14 @@ func comparator(t *Thread, pred Value) Value {
 		return value.Int(0)
 	}}
 	return c.make(t, pred)
+}
+
+// comparing gives a comparator that a program passed, which nil is not.
+func comparing(t *Thread, who string, cmp Value) Value {
+	if !value.IsCallable(cmp) {
+		panic(value.TypeError(t, who, cmp, "a function as comparator"))
+	}
+	return cmp
 }
 
 func sort2(t *Thread, cmp, coll Value) Value {

@@ -40,6 +40,9 @@ func IsA(t *Thread, h, child, parent Value) bool {
 		if pk == KindType && As[Type](child).Below(As[Type](parent)) {
 			return true
 		}
+		if pk == KindProtocol && As[Type](child).methods.Load().of(As[Protocol](parent)) != nil {
+			return true
+		}
 		for _, s := range As[Type](child).Supers {
 			if a := related(t, h, kwAncestors, Of(s)); !a.IsNil() && Contains(t, a, parent) {
 				return true
@@ -76,10 +79,15 @@ func Ancestors(t *Thread, h, tag Value) Value {
 	return withTypes(t, related(t, h, kwAncestors, tag), tag)
 }
 
-// Descendants gives the set of the tags below tag, or nil.
-func Descendants(t *Thread, h, tag Value) Value { return related(t, h, kwDescendants, tag) }
+// Descendants gives the set of the tags below tag, or nil. No list is kept of the types below a type.
+func Descendants(t *Thread, h, tag Value) Value {
+	if tag.Kind() == KindType {
+		panic(Errorf("UnsupportedOperationException", "descendants: got the type %s, want a keyword or symbol: what is below a type is not known", Brief(t, tag)))
+	}
+	return related(t, h, kwDescendants, tag)
+}
 
-// withTypes adds the types above a type.
+// withTypes adds the types above a type, and the protocols that are part of it.
 func withTypes(t *Thread, set, tag Value) Value {
 	if tag.Kind() != KindType {
 		return set
@@ -90,11 +98,29 @@ func withTypes(t *Thread, set, tag Value) Value {
 		}
 		set = Conj(t, set, Of(s))
 	}
+	if m := As[Type](tag).methods.Load(); m != nil {
+		for i := range m.impls {
+			set = Conj(t, orElse(set, EmptySet), Of(m.impls[i].p))
+		}
+	}
 	return set
+}
+
+// checkHierarchy throws unless h has the three maps of a hierarchy.
+func checkHierarchy(t *Thread, who string, h Value) {
+	for _, k := range []Value{kwParents, kwAncestors, kwDescendants} {
+		if !h.Kind().IsMap() {
+			panic(TypeError(t, who, h, "a hierarchy, such as make-hierarchy gives"))
+		}
+		if m, _ := Get(t, h, k); !m.Kind().IsMap() {
+			panic(ArgError("%s: got a map whose %s is %s, want a hierarchy, such as make-hierarchy gives", who, Brief(t, k), Brief(t, m)))
+		}
+	}
 }
 
 // Derive puts tag below parent in h.
 func Derive(t *Thread, h, tag, parent Value) Value {
+	checkHierarchy(t, "derive", h)
 	if Contains(t, orElse(related(t, h, kwParents, tag), EmptySet), parent) {
 		return h
 	}
@@ -146,6 +172,7 @@ func spread(t *Thread, m Value, tags, what []Value) Value {
 
 // Underive undoes Derive: the hierarchy is made again of the parents that are left.
 func Underive(t *Thread, h, tag, parent Value) Value {
+	checkHierarchy(t, "underive", h)
 	parents, _ := Get(t, h, kwParents)
 	old, _ := Get(t, parents, tag)
 	if old.IsNil() || !Contains(t, old, parent) {

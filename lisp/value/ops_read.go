@@ -209,8 +209,8 @@ func Contains(t *Thread, coll, k Value) bool {
 		return false
 	case kind == KindVector || kind == KindMapEntry || kind == KindString || kind == KindTransientVector || kind == KindArray:
 		if !k.IsInt() {
-			if kind == KindString {
-				panic(ArgError("contains?: got key %s of a string, want an index", Brief(t, k)))
+			if kind == KindString || kind == KindArray {
+				panic(ArgError("contains?: got key %s of a %s, want an index", Brief(t, k), kind))
 			}
 			return false
 		}
