@@ -48,7 +48,9 @@ func (c Capability) Invoke(t *value.Thread, args []value.Value) value.Value {
 		t.Step()
 		return v
 	}
-	return Plain(t, v, Crossing{What: fmt.Sprintf("%s: its result", c.Name)})
+	weight := 0
+	defer func() { t.Unpin(weight) }()
+	return Plain(t, v, Crossing{What: fmt.Sprintf("%s: its result", c.Name), weight: &weight})
 }
 
 // call runs the capability while t stands still.

@@ -3,7 +3,6 @@ package budget
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -160,17 +159,17 @@ func (m *Meter) begin(ctx context.Context, role Role) error {
 		return err
 	}
 	l.mu.Unlock()
+	var full int
 	var next time.Time
 	one := map[spot]Amount{{"", bucket(now)}: {Spawns: 1}, {m.spawn.Role, bucket(now)}: {Spawns: 1}}
 	err := l.flushHeld(ctx, func(tx *sql.Tx) (err error) {
-		if next, err = l.store.start(ctx, tx, m.spawn.Role, m.spawn.ID, now, role.starts()); err != nil {
+		if full, next, err = l.store.start(ctx, tx, m.spawn.Role, m.spawn.ID, now, role.starts()); err != nil || full > 0 {
 			return err
 		}
 		return l.store.add(ctx, tx, one)
 	})
-	var full *startsError
-	if errors.As(err, &full) {
-		return &OverError{Scope: OfRole, Role: m.spawn.Role, What: Starts, Used: int64(full.n), Limit: int64(role.starts()), Resets: next.In(l.zone)}
+	if err == nil && full > 0 {
+		return &OverError{Scope: OfRole, Role: m.spawn.Role, What: Starts, Used: int64(full), Limit: int64(role.starts()), Resets: next.In(l.zone)}
 	}
 	if err != nil {
 		return fmt.Errorf("budget: failed to record the start, so the spawn is not started: %w", err)

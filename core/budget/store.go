@@ -166,35 +166,31 @@ func (s *store) version(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// start takes one of the role's starts in the hour that ends now, or tells when there is one again.
-func (s *store) start(ctx context.Context, tx *sql.Tx, role, spawn string, now time.Time, limit int) (next time.Time, err error) {
+// start takes one of the role's starts in the hour that ends now. Where there is none, full is how many it has, and next
+// when there is one again.
+func (s *store) start(ctx context.Context, tx *sql.Tx, role, spawn string, now time.Time, limit int) (full int, next time.Time, err error) {
 	n := now.UnixNano()
 	// A start from the future means that the clock was set back: it counts as one of now, and ages like any other.
 	if _, err := tx.ExecContext(ctx, `UPDATE starts SET at = ? WHERE at > ?`, n, n); err != nil {
-		return next, err
+		return 0, next, err
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM starts WHERE at <= ?`, n-int64(time.Hour)); err != nil {
-		return next, err
+		return 0, next, err
 	}
 	var count int
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM starts WHERE role = ?`, role).Scan(&count); err != nil {
-		return next, err
+		return 0, next, err
 	}
 	if count < limit {
 		_, err := tx.ExecContext(ctx, `INSERT INTO starts VALUES (?, ?, ?)`, role, n, spawn)
-		return next, err
+		return 0, next, err
 	}
 	var oldest int64
 	if err := tx.QueryRowContext(ctx, `SELECT at FROM starts WHERE role = ? ORDER BY at LIMIT 1 OFFSET ?`, role, count-limit).Scan(&oldest); err != nil {
-		return next, err
+		return 0, next, err
 	}
-	return time.Unix(0, oldest).Add(time.Hour), &startsError{count}
+	return count, time.Unix(0, oldest).Add(time.Hour), nil
 }
-
-// startsError says how many starts the hour has.
-type startsError struct{ n int }
-
-func (e *startsError) Error() string { return fmt.Sprintf("%d starts", e.n) }
 
 // starts counts those of the last hour, by role.
 func (s *store) starts(ctx context.Context, now time.Time) (map[string]int, error) {

@@ -1,0 +1,40 @@
+package core
+
+import (
+	"context"
+
+	"github.com/reflection-dev/zeno/lisp"
+	"github.com/reflection-dev/zeno/lisp/limit"
+	"github.com/reflection-dev/zeno/lisp/value"
+)
+
+// maxRealised bounds what a capability's result may take while it is realised, in bytes: an endless one ends here, not
+// with the memory of the process.
+const maxRealised = 256 << 20
+
+// invoke runs a capability's function with full power. Its result is plain data when it returns: a lazy seq is program
+// code, which must run under the call's timeout and before the record says how the call went.
+func (c *Core) invoke(ctx context.Context, f value.Value, args []value.Value) (value.Value, error) {
+	return c.env.Do(ctx, func(t *value.Thread) value.Value {
+		v := t.Call(f, args...)
+		if settled(v) {
+			return v
+		}
+		limits := limit.Trusted()
+		limits.Alloc = maxRealised
+		n := value.NewThread(value.NewRun(ctx, limits), t.Env)
+		n.Binds = t.Binds
+		n.Deeper(t.Depth())
+		return lisp.Plain(n, v, lisp.Crossing{What: "its result"})
+	})
+}
+
+// settled tells of the results that most calls have that there is nothing in them to realise.
+func settled(v value.Value) bool {
+	switch k := v.Kind(); k {
+	case value.KindKeyword, value.KindString:
+		return true
+	default:
+		return k <= value.KindChar || value.IsPlain(v)
+	}
+}
