@@ -131,7 +131,7 @@ func (c *Core) newRunner() (*spawn.Runner, error) {
 		return nil, err
 	}
 	r, err := spawn.New(spawn.Config{Guard: c.conf.Guard, Gateway: (*door)(c), StateDir: state,
-		Path: c.conf.Path, Backends: c.conf.Backends, Log: c.conf.Log, OnStart: c.spawnStarting, OnEvent: c.spawnEvent, Warn: c.warn, Keep: c.asks.keeps})
+		Path: c.conf.Path, Backends: c.conf.Backends, Log: c.conf.Log, OnStart: c.spawnStarting, OnEvent: c.spawnEvent, Warn: c.rehearsal.warned(c.warn), Keep: c.asks.keeps})
 	if err != nil {
 		return nil, fmt.Errorf("core: %w", err)
 	}

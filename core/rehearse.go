@@ -134,7 +134,7 @@ func standIn(ctx context.Context, c spawn.Client) (string, error) {
 // spawned takes the end of a spawn.
 func (r *rehearsing) spawned(role string, res spawn.Result) {
 	if r != nil {
-		r.rec.Add(rehearsal.Spawn, role, string(res.Status), strings.TrimSpace(res.Error+" "+oneLine(res.Answer)))
+		r.add(rehearsal.Spawn, role, string(res.Status), strings.TrimSpace(res.Error+" "+oneLine(res.Answer)))
 	}
 }
 
@@ -147,7 +147,7 @@ func (r *rehearsing) ran(run loop.Run) {
 	if run.Err != nil {
 		detail = oneLine(run.Err.Error())
 	}
-	r.rec.Add(rehearsal.Process, run.Process, outcome(run), detail)
+	r.add(rehearsal.Process, run.Process, outcome(run), detail)
 }
 
 // grant puts a stand-in before each capability.
@@ -175,10 +175,10 @@ func (r *rehearsing) capability(role string, c *grant.Capability, approve bool) 
 		r.mu.Unlock()
 		shown := strings.TrimPrefix(r.core.printed(args), "nil")
 		if approve {
-			r.rec.Add(rehearsal.Ask, what, "approved", shown)
+			r.add(rehearsal.Ask, what, "approved", shown)
 		}
 		if c.Writes() && !ok {
-			r.rec.Add(rehearsal.Write, what, "recorded", shown)
+			r.add(rehearsal.Write, what, "recorded", shown)
 			return value.Nil
 		}
 		f, kind := real, rehearsal.Call
@@ -190,14 +190,14 @@ func (r *rehearsing) capability(role string, c *grant.Capability, approve bool) 
 		}
 		v, ex := t.Try(func() value.Value { return t.Call(f, args...) })
 		if ex != nil {
-			r.rec.Add(kind, what, "error", shown)
+			r.add(kind, what, "error", shown)
 			panic(ex)
 		}
 		outcome := "ok"
 		if ok {
 			outcome = "stand-in"
 		}
-		r.rec.Add(kind, what, outcome, shown)
+		r.add(kind, what, outcome, shown)
 		return v
 	}
 	return value.Of(value.NewBuiltin(c.Name, b))
@@ -235,8 +235,24 @@ func (r *rehearsing) reply(ctx context.Context, q question) string {
 	if text == "" {
 		text = "yes"
 	}
-	r.rec.Add(rehearsal.Ask, oneLine(q.Question), "answered", "with: "+oneLine(text))
+	r.add(rehearsal.Ask, oneLine(q.Question), "answered", "with: "+oneLine(text))
 	return text
+}
+
+// add takes one happening. Places in the copy of a home are told as those of the home.
+func (r *rehearsing) add(kind rehearsal.Kind, what, outcome, detail string) {
+	if h := r.core.conf.Home; h != nil && h.Origin != "" {
+		detail = strings.ReplaceAll(detail, h.Dir, h.Origin)
+	}
+	r.rec.Add(kind, what, outcome, detail)
+}
+
+// warned gives who hears the warnings of spawns: nobody where all are played by stand-ins.
+func (r *rehearsing) warned(warn func(string)) func(string) {
+	if r == nil {
+		return warn
+	}
+	return func(string) {}
 }
 
 func oneLine(s string) string {

@@ -49,10 +49,10 @@ func (r *rehearsing) between(env *value.Env, ns, name string, judge func(t *valu
 	b.N = func(t *value.Thread, args []value.Value) value.Value {
 		shown := r.core.printed(args)
 		if ex := judge(t, what, args); ex != nil {
-			r.rec.Add(rehearsal.Effect, what, "refused", shown)
+			r.add(rehearsal.Effect, what, "refused", shown)
 			panic(ex)
 		}
-		r.rec.Add(rehearsal.Effect, what, "made", shown)
+		r.add(rehearsal.Effect, what, "made", shown)
 		return t.Call(real, args...)
 	}
 	v.SetRoot(value.Of(value.NewBuiltin(what, b)))
