@@ -205,12 +205,7 @@ func (f *clFormatter) integer(d clDirective, v Value, base int) {
 		f.padded(d, text(f.t, []Value{v}, false, ""), true)
 		return
 	}
-	if v.Kind() == value.KindBigInt { // its digits cost the square of its size
-		n := value.BigOf(v).BitLen()
-		f.t.Steps(n/64*n/4096 + n/64)
-		f.t.Charge(n)
-	}
-	s := value.BigOf(v).Text(base)
+	s := value.BigText(f.t, value.BigOf(v), base)
 	if d.colon {
 		s = clGrouped(s)
 	}

@@ -37,9 +37,7 @@ func (f *formatter) radix(d *directive, v Value) string {
 		return f.zeros(d, text, len(mark))
 	case value.KindBigInt:
 		x := value.BigOf(v)
-		f.t.Steps(x.BitLen() / 64)
-		f.t.Charge(x.BitLen()/2 + 64)
-		text := new(big.Int).Abs(x).Text(base)
+		text := value.BigText(f.t, new(big.Int).Abs(x), base)
 		return f.signed(d, mark+text, x.Sign() < 0)
 	}
 	d.fail("got %s (%s), want an integer", value.Brief(f.t, v), v.Kind())

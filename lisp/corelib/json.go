@@ -1,7 +1,6 @@
 package corelib
 
 import (
-	"math/big"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -378,9 +377,7 @@ func (d *jsonDecoder) numberOf(s string, whole bool) Value {
 		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
 			return value.Int(i)
 		}
-		d.t.Steps(len(s) * len(s) >> 8)
-		d.t.Charge(len(s))
-		i, _ := new(big.Int).SetString(s, 10)
+		i, _ := value.ParseBigInt(d.t, s)
 		return value.NewBigInt(i)
 	}
 	if d.o.bigdec {

@@ -61,9 +61,8 @@ func TestHostileJSONEndsInALimit(t *testing.T) {
 			t.Errorf("%s: got %v, want the depth limit", name, err)
 		}
 	}
-	var le *limit.Error
-	if _, err := parseJSON(strings.Repeat("9", 5_000_000)); !errors.As(err, &le) || le.Kind != limit.Steps {
-		t.Errorf("a number of 5,000,000 digits: got %v, want the steps limit", err)
+	if _, err := parseJSON(strings.Repeat("9", 5_000_000)); err == nil || !strings.Contains(err.Error(), "big number: got digits of") {
+		t.Errorf("a number of 5,000,000 digits: got %v, want it refused", err)
 	}
 }
 

@@ -20,8 +20,15 @@ func IsCallable(v Value) bool {
 	switch k := v.Kind(); k {
 	case KindFn, KindMultiFn, KindProtocolFn, KindKeyword, KindSymbol, KindVar, KindVector, KindMapEntry,
 		KindArrayMap, KindHashMap, KindSortedMap, KindHashSet, KindSortedSet,
-		KindTransientVector, KindTransientMap, KindTransientSet:
+		KindTransientVector, KindTransientMap, KindTransientSet, KindPromise, KindRef:
 		return true
+	case KindRecord, KindInstance:
+		m := methodsOf(v)
+		if m == nil || mapLen(m.named) == 0 {
+			return false
+		}
+		_, ok := m.named.keyed("invoke")
+		return ok
 	}
 	return false
 }

@@ -85,8 +85,8 @@ func (t *Thread) pause() {
 	t.Park()
 	c := &t.Run.crew
 	c.turn.Lock()
-	c.turn.Unlock() //nolint:staticcheck // only waited for
 	t.Unpark()
+	c.turn.Unlock()
 }
 
 // others makes the other members stand still and gives those that do and those that did not come. free lets them go on.

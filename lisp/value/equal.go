@@ -15,7 +15,7 @@ func Equal(t *Thread, a, b Value) bool {
 	case ka == KindNil || kb == KindNil:
 		return false
 	case ka.IsNumber():
-		return kb.IsNumber() && NumEqual(a, b)
+		return kb.IsNumber() && NumEqual(t, a, b)
 	case ka.IsSequential():
 		return (kb.IsSequential() || kb == KindEduction) && equalSequential(t, a, b)
 	case ka == KindEduction: // equal to what holds its elements, but to no other eduction

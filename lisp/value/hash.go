@@ -9,7 +9,7 @@ func Hash(t *Thread, v Value) uint64 {
 	case k == KindNil:
 		return 0
 	case k.IsNumber():
-		return NumHash(v)
+		return NumHash(t, v)
 	case k == KindKeyword:
 		return As[Keyword](v).hash
 	case k == KindString:

@@ -146,7 +146,9 @@ func ToFloat(t *Thread, v Value) float64 {
 	case KindInt:
 		return float64(v.Int())
 	case KindBigInt:
-		f, _ := As[BigInt](v).X.Float64()
+		x := As[BigInt](v).X
+		t.Steps(words(x) / 32)
+		f, _ := x.Float64()
 		return f
 	case KindRatio: // by way of 16 digits, as the JVM does it
 		r := As[Ratio](v).X

@@ -56,15 +56,14 @@ func compareExact(t *Thread, a, b Value) int {
 	switch max(rankOf(a), rankOf(b)) {
 	case rankRatio:
 		x, y := ratOf(a), ratOf(b)
-		chargeRat(t, x, y)
+		chargeCross(t, x, y)
 		return x.Cmp(y)
 	case rankDec:
 		if a.Kind() == KindRatio || b.Kind() == KindRatio {
 			return compareMixed(t, a, b)
 		}
 		x, y := decOf(t, a), decOf(t, b)
-		chargeMul(t, x.Unscaled, y.Unscaled)
-		return decCmp(x, y)
+		return decCmp(t, x, y)
 	}
 	x, y := BigOf(a), BigOf(b)
 	t.Steps(min(words(x), words(y)) / 64)
@@ -81,12 +80,11 @@ func compareMixed(t *Thread, a, b Value) int {
 	n, d := newDec(r.Num(), 0), newDec(r.Denom(), 0)
 	chargeMul(t, y.Unscaled, d.Unscaled)
 	yd := newDec(new(big.Int).Mul(y.Unscaled, d.Unscaled), int64(y.Scale))
-	chargeMul(t, n.Unscaled, yd.Unscaled)
-	return decCmp(n, yd)
+	return decCmp(t, n, yd)
 }
 
 // NumEqual is = of two numbers: equal, and both integers, both ratios, both decimals or both doubles.
-func NumEqual(a, b Value) bool {
+func NumEqual(t *Thread, a, b Value) bool {
 	if a.IsInt() && b.IsInt() {
 		return a.Int() == b.Int()
 	}
@@ -98,15 +96,21 @@ func NumEqual(a, b Value) bool {
 	case rankFloat:
 		return a.Float() == b.Float()
 	case rankDec:
-		return decCmp(As[BigDec](a), As[BigDec](b)) == 0
-	case rankRatio:
-		return As[Ratio](a).X.Cmp(As[Ratio](b).X) == 0
+		return decCmp(t, As[BigDec](a), As[BigDec](b)) == 0
+	case rankRatio: // both are in lowest terms
+		x, y := As[Ratio](a).X, As[Ratio](b).X
+		return sameBig(t, x.Num(), y.Num()) && sameBig(t, x.Denom(), y.Denom())
 	}
-	return BigOf(a).Cmp(BigOf(b)) == 0
+	return sameBig(t, BigOf(a), BigOf(b))
+}
+
+func sameBig(t *Thread, x, y *big.Int) bool {
+	t.Steps(min(words(x), words(y)) / 64)
+	return x.Cmp(y) == 0
 }
 
 // NumHash hashes a number so that numbers that are = hash alike: 1 and 1N, 1.0M and 1.00M, 0.0 and -0.0.
-func NumHash(v Value) uint64 {
+func NumHash(t *Thread, v Value) uint64 {
 	switch v.Kind() {
 	case KindInt:
 		return mix(uint64(v.Int()))
@@ -118,24 +122,25 @@ func NumHash(v Value) uint64 {
 		return mix(math.Float64bits(f) ^ 'f')
 	case KindBigInt:
 		b := As[BigInt](v)
-		return cached(&b.hash, func() uint64 { return hashBig(b.X) })
+		return cached(&b.hash, func() uint64 { return hashBig(t, b.X) })
 	case KindRatio:
 		r := As[Ratio](v)
-		return cached(&r.hash, func() uint64 { return mix(hashBig(r.X.Num())*31 + hashBig(r.X.Denom())) })
+		return cached(&r.hash, func() uint64 { return mix(hashBig(t, r.X.Num())*31 + hashBig(t, r.X.Denom())) })
 	case KindBigDec:
 		d := As[BigDec](v)
 		return cached(&d.hash, func() uint64 {
-			u, s := decStrip(d.Unscaled, int64(d.Scale), math.MinInt32)
-			return mix(hashBig(u)*31 + uint64(s) + 'm')
+			u, s := decStrip(t, d.Unscaled, int64(d.Scale), math.MinInt32)
+			return mix(hashBig(t, u)*31 + uint64(s) + 'm')
 		})
 	}
 	return 0
 }
 
-func hashBig(x *big.Int) uint64 {
+func hashBig(t *Thread, x *big.Int) uint64 {
 	if x.IsInt64() {
 		return mix(uint64(x.Int64()))
 	}
+	t.Steps(words(x) / 64)
 	h := uint64(hashSeed)
 	for _, w := range x.Bits() {
 		h = (h ^ uint64(w)) * 1099511628211

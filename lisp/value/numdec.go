@@ -119,8 +119,7 @@ func decQuo(t *Thread, x, y *BigDec) *BigDec {
 	if x.Unscaled.Sign() == 0 {
 		return newDec(new(big.Int), min(max(scale, math.MinInt32), math.MaxInt32))
 	}
-	chargeWork(t, 4*words(x.Unscaled), words(y.Unscaled))
-	chargeDiv(t, x.Unscaled, y.Unscaled)
+	chargeLowest(t, x.Unscaled, y.Unscaled)
 	f := new(big.Rat).SetFrac(x.Unscaled, y.Unscaled)
 	k, ok := expansion(t, f.Denom())
 	if !ok {
@@ -174,7 +173,7 @@ func decQuoContext(t *Thread, x, y *BigDec, mc mathContext) *BigDec {
 	}
 	d := roundTo(t, q, s, mc)
 	if exact && q.Cmp(shift10(t, d.Unscaled, s-int64(d.Scale))) == 0 {
-		u, ds := decStrip(d.Unscaled, int64(d.Scale), scale)
+		u, ds := decStrip(t, d.Unscaled, int64(d.Scale), scale)
 		return newDec(u, ds)
 	}
 	return d
@@ -189,12 +188,12 @@ func decQuot(t *Thread, x, y *BigDec) *BigDec {
 	if scale >= 0 {
 		return newDec(shift10(t, q, scale), scale)
 	}
-	u, s := decStrip(q, 0, scale)
+	u, s := decStrip(t, q, 0, scale)
 	return newDec(u, s)
 }
 
 // decStrip drops trailing zeros until the scale is lowest.
-func decStrip(u *big.Int, scale, lowest int64) (*big.Int, int64) {
+func decStrip(t *Thread, u *big.Int, scale, lowest int64) (*big.Int, int64) {
 	if u.Sign() == 0 {
 		if lowest == math.MinInt32 {
 			return u, 0
@@ -203,8 +202,10 @@ func decStrip(u *big.Int, scale, lowest int64) (*big.Int, int64) {
 	}
 	r := new(big.Int)
 	for step := int64(1 << 20); step > 0; step /= 2 {
-		for scale-step >= lowest && int64(u.TrailingZeroBits()) >= step {
-			q, r := new(big.Int).QuoRem(u, new(big.Int).Exp(bigTen, big.NewInt(step), nil), r)
+		for scale-step >= lowest && int64(u.TrailingZeroBits()) >= step && int64(u.BitLen()) > 3*step {
+			p := pow10(t, step)
+			chargeDiv(t, u, p)
+			q, r := new(big.Int).QuoRem(u, p, r)
 			if r.Sign() != 0 {
 				break
 			}
@@ -218,7 +219,7 @@ func decStrip(u *big.Int, scale, lowest int64) (*big.Int, int64) {
 func (d *BigDec) magnitude() int64 { return int64(digitsBound(d.Unscaled)) - int64(d.Scale) }
 
 // decCmp orders decimals. Those of very different size are told apart without writing them at one scale.
-func decCmp(x, y *BigDec) int {
+func decCmp(t *Thread, x, y *BigDec) int {
 	sx, sy := x.Unscaled.Sign(), y.Unscaled.Sign()
 	if sx != sy {
 		return signOf(int64(sx - sy))
@@ -235,9 +236,10 @@ func decCmp(x, y *BigDec) int {
 	// The difference of the scales is now about that of the lengths.
 	a, b := x.Unscaled, y.Unscaled
 	if d := int64(x.Scale) - int64(y.Scale); d > 0 {
-		b = new(big.Int).Mul(b, new(big.Int).Exp(bigTen, big.NewInt(d), nil))
+		b = shift10(t, b, d)
 	} else {
-		a = new(big.Int).Mul(a, new(big.Int).Exp(bigTen, big.NewInt(-d), nil))
+		a = shift10(t, a, -d)
 	}
+	t.Steps(min(words(a), words(b)) / 64)
 	return a.Cmp(b)
 }

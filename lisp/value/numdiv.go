@@ -46,8 +46,7 @@ func divBig(t *Thread, x, y *big.Int) Value {
 	if y.Sign() == 0 {
 		panic(divideByZero())
 	}
-	chargeWork(t, 4*words(x), words(y))
-	chargeDiv(t, x, y)
+	chargeLowest(t, x, y)
 	return NewRatio(new(big.Rat).SetFrac(x, y))
 }
 
@@ -104,6 +103,7 @@ func quotRat(t *Thread, x, y *big.Rat) *big.Int {
 	chargeRat(t, x, y)
 	n := new(big.Int).Mul(x.Num(), y.Denom())
 	d := new(big.Int).Mul(x.Denom(), y.Num())
+	chargeDiv(t, n, d)
 	return n.Quo(n, d)
 }
 

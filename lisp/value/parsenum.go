@@ -85,7 +85,7 @@ func (p numText) makeInt(t *Thread, digits string, base int, isBig bool) (Value,
 			return Int(n), nil
 		}
 	}
-	chargeDigits(t, 2*len(digits))
+	chargeParse(t, len(digits)*base/10+1)
 	x, ok := new(big.Int).SetString(sign+digits, base)
 	if !ok {
 		return Nil, p.bad("digits of base " + strconv.Itoa(base))
@@ -182,7 +182,7 @@ func parseDec(t *Thread, s string) (*BigDec, bool) {
 	if scale > math.MaxInt32 || scale < math.MinInt32 {
 		return nil, false
 	}
-	chargeDigits(t, len(s))
+	chargeParse(t, len(s))
 	u, ok := new(big.Int).SetString(s, 10)
 	if !ok {
 		return nil, false
@@ -218,6 +218,6 @@ func ParseBigInt(t *Thread, s string) (*big.Int, bool) {
 	if !allDigits(body) {
 		return nil, false
 	}
-	chargeDigits(t, len(s))
+	chargeParse(t, len(s))
 	return new(big.Int).SetString(s, 10)
 }

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"fmt"
 	"math"
 	"strings"
 )
@@ -47,6 +48,10 @@ func (p *Printer) number(t *Thread, v Value) {
 	}
 	if p.safe && tooBig(v) {
 		p.Text(t, "a "+v.Kind().String())
+		return
+	}
+	if n := Weight(v); p.safe && n > 1024 {
+		p.Text(t, fmt.Sprintf("a number of %d bytes", n))
 		return
 	}
 	p.Text(t, FormatNumber(t, v))
