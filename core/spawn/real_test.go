@@ -1,9 +1,11 @@
 package spawn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,12 +28,27 @@ type realRun struct {
 	req   Request
 }
 
-// base is what the CLI calls the root of the model server.
-func base(cli, url string) string {
-	if cli == "claude" {
-		return url
+// trait is how a real CLI under test differs from the others.
+type trait struct {
+	base   string   // what it calls the root of the model server, below the server's URL
+	eval   string   // the eval tool as the model server sees it
+	others []string // tools that the CLI always offers
+	shell  string   // the built-in tool that runs a command
+	call   string   // the name the model calls it by
+	args   string   // its arguments, as a format of the command
+	usd    bool     // reckons a price by itself
+}
+
+func traits() map[string]trait {
+	return map[string]trait{
+		"claude": {eval: "mcp__zeno__eval", shell: "Bash", args: `{"command":%q}`, usd: true},
+		"codex": {base: "/v1", eval: "mcp__zeno//eval", shell: "command_execution", call: "exec_command", args: `{"cmd":%q}`,
+			others: []string{"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource", "request_user_input"}},
+		"gemini":   {eval: "mcp_zeno_eval", shell: "run_shell_command", args: `{"command":%q}`},
+		"omp":      {base: "/v1", eval: "mcp__zeno_eval", shell: "bash", args: `{"command":%q}`},
+		"opencode": {base: "/v1", eval: "zeno_eval", shell: "bash", args: `{"command":%q,"description":"d"}`},
+		"pi":       {base: "/v1", eval: "mcp__zeno__eval", shell: "bash", args: `{"command":%q}`},
 	}
-	return url + "/v1"
 }
 
 func newReal(t *testing.T, cli string, change func(*Config)) *realRun {
@@ -47,13 +64,13 @@ func newReal(t *testing.T, cli string, change func(*Config)) *realRun {
 	})
 	return &realRun{house: h, model: model, req: Request{
 		Role: "reader", Backend: cli, Prompt: "go [[eval: (+ 1 2)]]", System: "SYSTEM-MARK", Model: "m1",
-		BaseURL: base(cli, model.URL), APIKey: apiKey, Timeout: time.Minute, Grace: time.Second,
+		BaseURL: model.URL + traits()[cli].base, APIKey: apiKey, Timeout: time.Minute, Grace: time.Second,
 	}}
 }
 
 // each runs a test for every real CLI, side by side.
 func each(t *testing.T, test func(t *testing.T, cli string)) {
-	for _, cli := range []string{"claude", "omp"} {
+	for _, cli := range slices.Sorted(maps.Keys(traits())) {
 		t.Run(cli, func(t *testing.T) {
 			t.Parallel()
 			test(t, cli)
@@ -83,8 +100,8 @@ func TestRealWork(t *testing.T) {
 		if res.Usage.TokensIn != 40 || res.Usage.TokensOut != 20 {
 			t.Errorf("usage: got %+v, want 4 answers of 10 and 5 tokens", res.Usage)
 		}
-		if cli == "claude" && res.Usage.USD <= 0 {
-			t.Errorf("usd: got %v, want what claude reckons", res.Usage.USD)
+		if traits()[cli].usd && res.Usage.USD <= 0 {
+			t.Errorf("usd: got %v, want what the CLI reckons", res.Usage.USD)
 		}
 		r.checkRequests(t, cli, prompt)
 		untouched(t, marks)
@@ -107,8 +124,9 @@ func (r *realRun) checkRequests(t *testing.T, cli, prompt string) {
 		t.Fatalf("model requests: got %d, want 4", len(requests))
 	}
 	first := requests[0]
-	if got := first.Conversation.Tools; !slices.Equal(got, []string{backend.Table()[cli].ToolName}) {
-		t.Errorf("tools offered: got %q, want only eval", got)
+	want := append(slices.Clone(traits()[cli].others), traits()[cli].eval)
+	if got := first.Conversation.Tools; !slices.Equal(got, want) {
+		t.Errorf("tools offered: got %q, want %q", got, want)
 	}
 	if first.Auth != apiKey || first.Conversation.Model != "m1" {
 		t.Errorf("auth, model: got %q %q", first.Auth, first.Conversation.Model)
@@ -210,7 +228,7 @@ func TestRealFailures(t *testing.T) {
 		want(t, r.Run(context.Background(), r.req), Failed, "401")
 		r.model.Set(modelserver.Config{})
 		r.gateway.Close()
-		want(t, r.Run(context.Background(), r.req), Failed, "MCP: ")
+		want(t, r.Run(context.Background(), r.req), Failed, "MCP")
 		if left := leftFiles(r.spawnsDir()); len(left) != 0 {
 			t.Errorf("left in the state directory: %v", left)
 		}
@@ -260,9 +278,10 @@ func TestRealSurpriseTool(t *testing.T) {
 func TestRealTools(t *testing.T) {
 	each(t, func(t *testing.T, cli string) {
 		r := newReal(t, cli, nil)
-		r.req.Tools, r.req.Work = []string{map[string]string{"claude": "Bash", "omp": "bash"}[cli]}, t.TempDir()
-		r.req.Prompt = fmt.Sprintf(`[[eval: (+ 1 2)]] [[call: %s {"command":"echo from-the-shell > %s/file; cat %s/file"}]]`,
-			r.req.Tools[0], r.req.Work, r.req.Work)
+		how := traits()[cli]
+		r.req.Tools, r.req.Work = []string{how.shell}, t.TempDir()
+		r.req.Prompt = "[[eval: (+ 1 2)]] [[call: " + cmp.Or(how.call, how.shell) + " " +
+			fmt.Sprintf(how.args, fmt.Sprintf("echo from-the-shell > %s/file; cat %s/file", r.req.Work, r.req.Work)) + "]]"
 		res := r.Run(context.Background(), r.req)
 		want(t, res, OK, "")
 		if !strings.Contains(res.Answer, "from-the-shell") {

@@ -151,7 +151,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, more 
 	}
 	switch {
 	case conf.Status != 0:
-		d.refuse(w, conf.Status, "scripted failure")
+		d.refuse(w, conf.Status, fmt.Sprintf("scripted failure %d", conf.Status))
 	case !talk.Stream:
 		writeJSON(w, http.StatusOK, d.whole(talk, move))
 	default:

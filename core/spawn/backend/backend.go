@@ -26,7 +26,8 @@ type Backend struct {
 	// Dir is the directory to start in; empty means "${work}". A CLI that runs code from its current directory starts in
 	// a directory of zeno's own instead.
 	Dir string
-	// Env maps names to value templates; an entry whose template holds an empty variable is left out.
+	// Env maps names to value templates; an entry whose template holds an empty variable is left out. NAME?variable makes it
+	// depend on that variable as well.
 	Env map[string]string
 	// Files maps paths, relative to the private home, to what to write there before the start.
 	Files map[string]File
@@ -48,6 +49,8 @@ type Backend struct {
 	ToolName string
 	// Builtins lists further tool names the CLI always offers and that are harmless.
 	Builtins []string
+	// Offers lists the built-in tools a spawn may ask for; empty means that the CLI takes any name.
+	Offers []string
 	// Stream says how to read standard output.
 	Stream Stream
 	// Install is the hint for a user without the CLI; Tried is the version the entry was tried with.
@@ -63,10 +66,13 @@ type Arg struct {
 	If, Unless string
 }
 
-// File is a file to write: a text template or data written as JSON (which is YAML as well), its strings templates too.
+// File is a file to write: a text template, or data, the strings and keys in it templates too. The key "name?" of a map in
+// Data means name, left out with its value when a variable in them is empty; "name?variable" depends on that one as well.
 type File struct {
 	Text string
 	Data any
+	// Format is how Data is written: "" or "json" (which is YAML as well), or "toml".
+	Format string
 	// If and Unless are conditions as in Arg.
 	If, Unless string
 }

@@ -28,6 +28,7 @@ func Decode(name string, data map[string]any) (Backend, error) {
 		"escapes":       func(p string, v any) { b.Escapes = list(d, p, v, d.escape) },
 		"tool-name":     func(p string, v any) { b.ToolName = d.text(p, v) },
 		"builtins":      func(p string, v any) { b.Builtins = list(d, p, v, d.text) },
+		"offers":        func(p string, v any) { b.Offers = list(d, p, v, d.text) },
 		"stream":        func(p string, v any) { b.Stream = d.stream(p, v) },
 		"install":       func(p string, v any) { b.Install = d.text(p, v) },
 		"tried":         func(p string, v any) { b.Tried = d.text(p, v) },
@@ -163,6 +164,7 @@ func (d *decoder) file(path string, v any) File {
 	d.fields(path, v, map[string]func(string, any){
 		"text":   func(p string, v any) { f.Text = d.text(p, v) },
 		"data":   func(_ string, v any) { f.Data = v },
+		"format": func(p string, v any) { f.Format = d.text(p, v) },
 		"if":     func(p string, v any) { f.If = d.text(p, v) },
 		"unless": func(p string, v any) { f.Unless = d.text(p, v) },
 	})
@@ -194,6 +196,7 @@ func (d *decoder) rule(path string, v any) Rule {
 		"if":    func(p string, v any) { r.If = table(d, p, v, d.scalars) },
 		"take":  func(p string, v any) { r.Take = table(d, p, v, d.paths) },
 		"per":   func(p string, v any) { r.Per = d.text(p, v) },
+		"piece": func(p string, v any) { r.Piece = d.flag(p, v) },
 		"total": func(p string, v any) { r.Total = d.flag(p, v) },
 	})
 	return r

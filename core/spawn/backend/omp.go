@@ -15,9 +15,7 @@ func omp() Backend {
 			{Words: []string{"--mode", "json", "--config", "${home}/overlay.yml"}},
 			{Words: []string{"--no-tools"}, Unless: "tools"},
 			{Words: []string{"--tools=${tools}"}, If: "tools"},
-			{Words: []string{"--append-system-prompt=${home}/system.md"}, If: "system", Unless: "tools"},
-			{Words: []string{"--append-system-prompt=${home}/system-work.md"}, If: "system tools"},
-			{Words: []string{"--append-system-prompt=${home}/work.md"}, If: "tools", Unless: "system"},
+			{Words: []string{"--append-system-prompt=${home}/system.md"}, If: "system-work"},
 			{Words: []string{"--model=zeno/${model}"}, If: "base-url"},
 			{Words: []string{"--model=${model}"}, Unless: "base-url", Optional: true},
 			{Words: []string{"--session-dir=${session-dir}"}},
@@ -36,19 +34,12 @@ func omp() Backend {
 			"overlay.yml":         {Data: ompOverlay()},
 			"agent/mcp.json":      {Data: mcpServers()},
 			"agent/models.yml":    {Data: ompModels(), If: "base-url"},
-			"system.md":           {Text: "${system}", If: "system", Unless: "tools"},
-			"system-work.md":      {Text: "${system}\n\n" + ompWork, If: "system tools"},
-			"work.md":             {Text: ompWork, If: "tools", Unless: "system"},
+			"system.md":           {Text: "${system-work}", If: "system-work"},
 		},
 		// A resumed session goes on in the directory its header names, and is refused where that is gone.
-		Rehome: "*.jsonl",
-		Vars:   map[string]string{"api": "openai-completions"},
-		// "@path" makes the CLI read that file, of whatever directory, and send it to the model: an invisible word joiner
-		// after the @ keeps it text.
-		Escapes: []Escape{{
-			Match: `(\A|[\s\x{85}\x{a0}\x{feff}\p{Z}(\[{<"'` + "`" + `])@`,
-			With:  "${1}@\u2060",
-		}},
+		Rehome:   "*.jsonl",
+		Vars:     map[string]string{"api": "openai-completions"},
+		Escapes:  []Escape{escapeAt()},
 		ToolName: "mcp__zeno_eval",
 		Stream:   Stream{Rules: ompRules()},
 		Install:  "npm install -g @oh-my-pi/pi-coding-agent@18.2.3 bun@1.4.5",
@@ -56,7 +47,11 @@ func omp() Backend {
 	}
 }
 
-const ompWork = "Your working directory is ${work}. Give absolute paths below it to every tool.\n"
+// escapeAt is for CLIs to which "@path" in a prompt means to read that file, of whatever directory, and to send it to the
+// model: an invisible word joiner after the @ keeps it text.
+func escapeAt() Escape {
+	return Escape{Match: `(\A|[\s\x{85}\x{a0}\x{feff}\p{Z}(\[{<"'` + "`" + `])@`, With: "${1}@\u2060"}
+}
 
 // ompOverlay switches off what the CLI would find by itself: configuration of other programs, and model servers it would
 // look for on local ports.

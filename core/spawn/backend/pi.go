@@ -11,7 +11,7 @@ func pi() Backend {
 			word("pi"), word("-p"),
 			{Words: []string{"--mode", "json"}},
 			{Words: []string{"--no-builtin-tools"}, Unless: "tools"},
-			{Words: []string{"--tools", "${tools}"}, If: "tools"},
+			{Words: []string{"--tools", "${tools},${tool}"}, If: "tools"},
 			{Words: []string{"--no-skills", "--no-prompt-templates", "--no-context-files", "--no-approve"}},
 			{Words: []string{"--append-system-prompt", "${home}/system.md"}, If: "system"},
 			{Words: []string{"--model", "zeno/${model}"}, If: "base-url"},

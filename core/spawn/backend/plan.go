@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/BurntSushi/toml"
 )
 
 // Values are what one spawn puts into an entry's templates. Home, Work and SessionDir are absolute directories.
@@ -87,12 +89,33 @@ func (b Backend) variables(v Values) (map[string]string, error) {
 		"token": v.Token, "api-key": v.APIKey,
 		"tools": strings.Join(v.Tools, ","), "tool": b.ToolName,
 	})
+	for _, tool := range v.Tools {
+		if len(b.Offers) > 0 && !slices.Contains(b.Offers, tool) {
+			return nil, b.wrong("tools", "got %q, want built-in tools of this CLI: %s", tool, strings.Join(b.Offers, " "))
+		}
+	}
+	vars["system-work"] = v.System
+	if len(v.Tools) > 0 {
+		vars["tools-list"], vars["tools-on"] = toolTexts(v.Tools)
+		vars["system-work"] = strings.TrimSpace(v.System + "\n\nYour working directory is " + v.Work + ". Give absolute paths below it to every tool.\n")
+	}
 	for _, name := range b.Requires {
 		if vars[name] == "" {
 			return nil, b.wrong(name, "got none, want one: this backend needs it")
 		}
 	}
 	return vars, nil
+}
+
+// toolTexts gives the permitted tools in the two forms that configuration files want.
+func toolTexts(tools []string) (list, on string) {
+	all := make(map[string]bool, len(tools))
+	for _, tool := range tools {
+		all[tool] = true
+	}
+	listed, _ := json.Marshal(tools) // text and booleans always can be written
+	mapped, _ := json.Marshal(all)
+	return string(listed), string(mapped)
 }
 
 // stands evaluates the condition of an argument or a file.
@@ -136,6 +159,10 @@ func (b Backend) planArgv(plan *Plan, vars map[string]string) error {
 func (b Backend) planEnv(plan *Plan, vars map[string]string) error {
 	plan.Env = make(map[string]string, len(b.Env))
 	for name, template := range b.Env {
+		name, needs, _ := strings.Cut(name, "?")
+		if !stands(vars, needs, "") {
+			continue
+		}
 		text, err := expand(template, vars)
 		var empty *emptyError
 		if errors.As(err, &empty) {
@@ -173,6 +200,9 @@ func (f File) render(vars map[string]string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.Format == "toml" {
+		return toml.Marshal(data)
+	}
 	return json.MarshalIndent(data, "", "  ")
 }
 
@@ -193,9 +223,22 @@ func expandData(data any, vars map[string]string) (any, error) {
 	case map[string]any:
 		table := make(map[string]any, len(v))
 		for key, item := range v {
-			if table[key], err = expandData(item, vars); err != nil {
+			key, needs, optional := strings.Cut(key, "?")
+			if !stands(vars, needs, "") {
+				continue
+			}
+			item, err := expandData(item, vars)
+			if err == nil {
+				key, err = expand(key, vars)
+			}
+			var empty *emptyError
+			if optional && errors.As(err, &empty) {
+				continue
+			}
+			if err != nil {
 				return nil, err
 			}
+			table[key] = item
 		}
 		return table, nil
 	}

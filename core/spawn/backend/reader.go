@@ -56,17 +56,21 @@ type Reader struct {
 	Session, Answer, Err string
 	Answered             bool
 
+	joining bool              // the answer is made of pieces, and more may come
+	calls   map[string]string // call-id -> tool
+
 	sum   Usage
 	per   map[string]Usage
 	total *Usage
 }
 
-// maxKeys bounds how many Per keys a stream may use; beyond, usage of new keys goes into the sum.
+// maxKeys bounds how many Per keys a stream may use; beyond, usage of new keys goes into the sum. It bounds the calls that
+// wait for their end, too.
 const maxKeys = 10000
 
 // NewReader reads by the rules of s, which Validate has accepted.
 func NewReader(s Stream) *Reader {
-	return &Reader{rules: s.Rules, per: map[string]Usage{}}
+	return &Reader{rules: s.Rules, per: map[string]Usage{}, calls: map[string]string{}}
 }
 
 // Usage is the cost so far: the run's own total where it gave one, else what was counted.
@@ -132,10 +136,17 @@ func (r *Reader) take(u *Update, rule Rule, line, node any, answered *bool) {
 	}
 	if s := text("call"); s != "" {
 		u.Calls = append(u.Calls, Call{Tool: s, Code: text("code")})
-		r.Err = ""
+		r.Err, r.joining = "", false
+		if id := text("call-id"); id != "" && len(r.calls) < maxKeys {
+			r.calls[id] = s
+		}
 	}
 	if s := text("done"); s != "" {
 		u.Done = append(u.Done, s)
+	}
+	if id := text("done-id"); r.calls[id] != "" {
+		u.Done = append(u.Done, r.calls[id])
+		delete(r.calls, id)
 	}
 	r.takeTools(u, rule, node)
 	r.takeAnswer(rule, node, answered)
@@ -169,9 +180,10 @@ func (r *Reader) takeAnswer(rule Rule, node any, answered *bool) {
 			if !ok {
 				continue
 			}
-			if !*answered {
+			if !*answered && !(rule.Piece && r.joining) {
 				r.Answer = ""
 			}
+			r.joining = rule.Piece
 			r.Answer += s
 			*answered, r.Answered, r.Err = true, true, ""
 			return

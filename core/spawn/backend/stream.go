@@ -27,6 +27,8 @@ type Rule struct {
 	Take map[string][]string
 	// Per is a path on the line: usage of lines that agree there is counted once, the last line's.
 	Per string
+	// Piece says that an answer read by this rule is a piece of one: it is joined to those before it, back to the last call.
+	Piece bool
 	// Total says that usage read by this rule is that of the whole run and replaces what was counted.
 	Total bool
 }
@@ -38,13 +40,15 @@ type Rule struct {
 //	mcp        state of zeno's MCP server as the CLI sees it
 //	text       something the model said
 //	call, code the tool the model calls, and the code it gives to eval
+//	call-id    what tells this call from others
 //	done       a tool that ran to its end without an error
+//	done-id    the same, said by the call's call-id
 //	answer     the final answer; within one line the parts are joined, a later line replaces
 //	error      why the run fails; a later answer or call takes it back
 //	tokens-in, tokens-out, usd
 //	cache-read, cache-write  how much of tokens-in came from a cache, or went into one
 func Facts() []string {
-	return []string{"session", "tools", "mcp", "text", "call", "code", "done", "answer", "error", "tokens-in", "tokens-out", "usd", "cache-read", "cache-write"}
+	return []string{"session", "tools", "mcp", "text", "call", "code", "call-id", "done", "done-id", "answer", "error", "tokens-in", "tokens-out", "usd", "cache-read", "cache-write"}
 }
 
 // ReportsUsage tells whether the stream says what tokens a run uses, in and out.

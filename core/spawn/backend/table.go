@@ -3,7 +3,7 @@ package backend
 // Table returns the built-in entries, a fresh copy at each call.
 func Table() map[string]Backend {
 	table := map[string]Backend{}
-	for _, b := range []Backend{claude(), omp(), pi()} {
+	for _, b := range []Backend{claude(), codex(), gemini(), omp(), opencode(), pi()} {
 		table[b.Name] = b
 	}
 	return table

@@ -9,15 +9,18 @@ import (
 // Variables are the names a template may use besides the entry's own Vars.
 //
 //	prompt, system, model, role, spawn   of the request
+//	system-work                          system, and where built-in tools are permitted the working directory to use
 //	endpoint                             URL of the spawn's MCP endpoint
 //	base-url                             of the model server, empty for the CLI's own default
 //	session                              id of the session to resume, empty for a new one
 //	tools                                permitted built-in tools, separated by commas
+//	tools-list, tools-on                 the same as a JSON list, and as a JSON map from each to true
 //	tool                                 the entry's ToolName
 //	home, work, session-dir              directories: private home, working directory, session files
 //	token, api-key                       secrets, in env values only
 func Variables() []string {
-	return []string{"prompt", "system", "model", "role", "spawn", "endpoint", "base-url", "session", "tools", "tool",
+	return []string{"prompt", "system", "system-work", "model", "role", "spawn", "endpoint", "base-url", "session",
+		"tools", "tools-list", "tools-on", "tool",
 		"home", "work", "session-dir", "token", "api-key"}
 }
 

@@ -105,14 +105,18 @@ func (b Backend) checkCondition(field, ifSet, unless string) error {
 func (b Backend) checkEnv() error {
 	valid := regexp.MustCompile(envName)
 	for _, name := range slices.Sorted(maps.Keys(b.Env)) {
-		field := "env." + name
+		template, field := b.Env[name], "env."+name
+		name, needs, _ := strings.Cut(name, "?")
+		if err := b.checkCondition(field, needs, ""); err != nil {
+			return err
+		}
 		if !valid.MatchString(name) {
 			return b.wrong(field, "got a bad name, want letters, digits and _")
 		}
 		if name == "HOME" || name == "PATH" || name == "ZENO_TOKEN" {
 			return b.wrong(field, "got a name that zeno sets itself, want another")
 		}
-		if err := b.checkTemplate(b.Env[name], true); err != nil {
+		if err := b.checkTemplate(template, true); err != nil {
 			return b.wrong(field, "%v", err)
 		}
 	}
@@ -131,12 +135,25 @@ func (b Backend) checkFiles() error {
 		if err := b.checkCondition(field, file.If, file.Unless); err != nil {
 			return err
 		}
+		if err := b.checkFormat(field, file); err != nil {
+			return err
+		}
 		if err := b.checkTemplate(file.Text, false); err != nil {
 			return b.wrong(field+".text", "%v", err)
 		}
 		if err := b.checkData(field+".data", file.Data, 0); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (b Backend) checkFormat(field string, file File) error {
+	if !slices.Contains([]string{"", "json", "toml"}, file.Format) {
+		return b.wrong(field+".format", "got %q, want json or toml", file.Format)
+	}
+	if _, table := file.Data.(map[string]any); file.Format == "toml" && !table {
+		return b.wrong(field+".data", "got no map, want one: a TOML file is a table")
 	}
 	return nil
 }
@@ -165,6 +182,13 @@ func (b Backend) checkData(field string, data any, depth int) error {
 		return nil
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
+			name, needs, _ := strings.Cut(key, "?")
+			if err := b.checkTemplate(name, false); err != nil {
+				return b.wrong(field+"."+key, "%v", err)
+			}
+			if err := b.checkCondition(field+"."+key, needs, ""); err != nil {
+				return err
+			}
 			if err := b.checkData(field+"."+key, v[key], depth+1); err != nil {
 				return err
 			}
