@@ -244,17 +244,16 @@ func (y *body) attend(ctx context.Context, first *running) (sandbox.Result, erro
 		}
 	}
 	stop()
-	oom := 0
-	if y.group != nil {
-		oom = y.group.oomKills()
-	}
 	y.end()
 	y.abandonOthers()
 	res := first.result(o)
 	res.Name = y.spec.Name
+	oom := 0
 	if y.group != nil {
 		res.PeakRSS = max(res.PeakRSS, y.group.peak())
-		oom = max(oom, y.group.oomKills())
+		if res.Exit != 0 {
+			oom = y.group.oomKills()
+		}
 	}
 	y.judge(&res, o, oom)
 	y.b.event("exited", y.spec.Name, "exit %d after %.0f ms", res.Exit, res.Ms)

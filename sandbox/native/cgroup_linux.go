@@ -194,7 +194,7 @@ type setting struct {
 	optional               bool
 }
 
-const period = 100000 // microseconds
+const period = 100000 // microseconds: the kernel's own default
 
 func (g *group) limits(s *sandbox.Spec, overhead int) []setting {
 	memory, pids := strconv.FormatInt(s.Memory, 10), strconv.Itoa(s.Pids+overhead)
@@ -207,7 +207,7 @@ func (g *group) limits(s *sandbox.Spec, overhead int) []setting {
 	m, p, c := g.dirs["memory"], g.dirs["pids"], g.dirs["cpu"]
 	return []setting{{m, "memory.limit_in_bytes", memory, ":memory", false}, {m, "memory.memsw.limit_in_bytes", memory, ":memory", true},
 		{p, "pids.max", pids, ":pids", false},
-		{c, "cpu.cfs_period_us", strconv.Itoa(period), ":cpus", false}, {c, "cpu.cfs_quota_us", quota, ":cpus", false}}
+		{c, "cpu.cfs_quota_us", quota, ":cpus", false}}
 }
 
 // writeFile is one write: os.WriteFile would truncate, which some control files refuse.
@@ -230,19 +230,6 @@ func (g *group) enter() error {
 		}
 		if err := writeFile(filepath.Join(d, "tasks"), "0"); err != nil {
 			return fmt.Errorf("failed to enter cgroup %s: %w", ctl, err)
-		}
-	}
-	return nil
-}
-
-// leave puts the calling thread back where the process is.
-func (g *group) leave() error {
-	for ctl := range g.dirs {
-		if ctl == "" {
-			continue
-		}
-		if err := writeFile(filepath.Join(g.c.v1[ctl], "tasks"), "0"); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -23,6 +23,9 @@ const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | u
 var setupCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE, unix.CAP_SETUID, unix.CAP_SETGID,
 	unix.CAP_SETPCAP, unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_SYS_RESOURCE}
 
+// stageEnv keeps the Go runtime of stage two small, and from reading the machine's mounts for a cgroup.
+var stageEnv = []string{"GOMAXPROCS=1", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"}
+
 // process is the first process of a box, seen from the host.
 type process struct {
 	pid   int
@@ -32,7 +35,7 @@ type process struct {
 
 // fork starts stage two in new namespaces. The child shares this process's memory until it executes, as vfork's does:
 // copying the page tables of a large zeno would take longer than all the rest. That is why the ids are mapped after.
-func fork(p *program, g *group) (*process, error) {
+func fork(p *program, g *group, base int) (*process, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("failed to make the control socket: %w", err)
@@ -51,9 +54,9 @@ func fork(p *program, g *group) (*process, error) {
 	}
 	defer null.Close()
 	n := null.Fd()
-	attr := &syscall.ProcAttr{Dir: "/", Env: []string{"GOMAXPROCS=2"}, Files: []uintptr{n, n, n, uintptr(pair[1])},
+	attr := &syscall.ProcAttr{Dir: "/", Env: stageEnv, Files: []uintptr{n, n, n, uintptr(pair[1])},
 		Sys: &syscall.SysProcAttr{Cloneflags: namespaces | unix.CLONE_VM | unix.CLONE_VFORK, Setsid: true, AmbientCaps: setupCaps}}
-	pid, err := forkInGroup(p, attr, g)
+	pid, err := forkApart(p, attr, g, base)
 	if err != nil {
 		ctl.Close()
 		return nil, cloneError(err)
@@ -61,33 +64,67 @@ func fork(p *program, g *group) (*process, error) {
 	return &process{pid: pid, start: startOf(pid), ctl: ctl}, nil
 }
 
-// forkInGroup forks from a thread of the box's cgroups. A thread that cannot go back is thrown away.
-func forkInGroup(p *program, attr *syscall.ProcAttr, g *group) (pid int, err error) {
-	if g == nil {
-		return syscall.ForkExec(p.path, p.argv, attr)
-	}
-	if d, ok := g.dirs[""]; ok {
-		fd, err := unix.Open(d, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+// forkApart forks from a thread that has the cgroups of the box and, as root, the ids of the box: its child is born with
+// them. The thread is of no other use after, so it ends.
+func forkApart(p *program, attr *syscall.ProcAttr, g *group, base int) (pid int, err error) {
+	if g != nil && g.dirs[""] != "" {
+		fd, err := unix.Open(g.dirs[""], unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return 0, fmt.Errorf("failed to open cgroup: %w", err)
 		}
 		defer unix.Close(fd)
 		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
+		g = nil
+	}
+	if g == nil && base == 0 {
 		return syscall.ForkExec(p.path, p.argv, attr)
 	}
+	dumpable, _ := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
+	onThread(func() {
+		if g != nil {
+			err = g.enter()
+		}
+		if err == nil && base > 0 {
+			err = takeIDs(base)
+		}
+		if err == nil {
+			pid, err = syscall.ForkExec(p.path, p.argv, attr)
+		}
+	})
+	unix.Prctl(unix.PR_SET_DUMPABLE, uintptr(dumpable), 0, 0, 0) // a change of ids clears it for all threads
+	return pid, err
+}
+
+// onThread runs f on a thread that ends with it. That must not be the first thread of the process: Go keeps it for ever,
+// and it would be in the box's cgroup for ever.
+func onThread(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread()
-		if err = g.enter(); err == nil {
-			pid, err = syscall.ForkExec(p.path, p.argv, attr)
-		}
-		if g.leave() == nil {
+		if unix.Gettid() == os.Getpid() {
+			onThread(f)
 			runtime.UnlockOSThread()
+			return
 		}
+		f()
 	}()
 	<-done
-	return pid, err
+}
+
+// takeIDs gives this thread the first id of a range, as user and group, and no other group. It has no right on the host then.
+func takeIDs(base int) error {
+	id := uintptr(base)
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0); errno != 0 {
+		return fmt.Errorf("failed to leave the groups of root: %w", errno)
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, id, id, id); errno != 0 {
+		return fmt.Errorf("failed to take group %d: %w", base, errno)
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, id, id, id); errno != 0 {
+		return fmt.Errorf("failed to take id %d: %w", base, errno)
+	}
+	return nil
 }
 
 // cloneError says what stands in the way of new namespaces and how to take it away.

@@ -36,7 +36,7 @@ func (b *Backend) plan(s *sandbox.Spec) (*stage2.Config, error) {
 	}
 	c := &stage2.Config{
 		Hostname:   or(s.Name, "box"),
-		Become:     b.host.root,
+		Ranged:     b.host.root,
 		UID:        s.User,
 		GID:        s.User,
 		RootBytes:  uint64(min(s.Disk, s.Memory)), // it is memory: more could not be used

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,7 +20,7 @@ import (
 )
 
 // record is what the next zeno needs in order to end a box that this one left. It is written before anything is made, and
-// again once there is a process. A process is known by its number and its start: numbers come back.
+// added to once there is a process. A process is known by its number and its start: numbers come back.
 type record struct {
 	ID         string    `json:"id"`
 	Name       string    `json:"name"`
@@ -37,24 +38,53 @@ func (b *Backend) recordDir() string { return filepath.Join(b.cfg.StateDir, "box
 
 func (b *Backend) recordPath(id string) string { return filepath.Join(b.recordDir(), id+".json") }
 
-// write puts the record in place whole.
-func (b *Backend) write(r *record) error {
+// create writes the record of a box that is about to be made. It is one line; add appends the process in another, so that
+// each is one write.
+func (b *Backend) create(r *record) (*os.File, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	path := b.recordPath(r.ID)
-	if err := os.WriteFile(path+".new", text, 0o600); errors.Is(err, fs.ErrNotExist) {
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL | os.O_APPEND
+	f, err := os.OpenFile(b.recordPath(r.ID), flags, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(b.recordDir(), 0o700); err != nil {
-			return fmt.Errorf("failed to make the directory of records: %w", err)
+			return nil, fmt.Errorf("failed to make the directory of records: %w", err)
 		}
-		if err := os.WriteFile(path+".new", text, 0o600); err != nil {
-			return fmt.Errorf("failed to record a box: %w", err)
-		}
-	} else if err != nil {
+		f, err = os.OpenFile(b.recordPath(r.ID), flags, 0o600)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("failed to record a box: %w", err)
+	}
+	if _, err := f.Write(append(text, '\n')); err != nil {
+		f.Close()
+		os.Remove(f.Name())
+		return nil, fmt.Errorf("failed to record a box: %w", err)
+	}
+	return f, nil
+}
+
+// add records the first process and closes the record.
+func add(f *os.File, p *process) error {
+	defer f.Close()
+	if _, err := fmt.Fprintf(f, "{\"pid\":%d,\"pid-start\":%d}\n", p.pid, p.start); err != nil {
 		return fmt.Errorf("failed to record a box: %w", err)
 	}
-	return os.Rename(path+".new", path)
+	return nil
+}
+
+// readRecord reads both lines. A record that was cut off is that of a box that was not made yet.
+func (b *Backend) readRecord(id string) (r record, err error) {
+	text, err := os.ReadFile(b.recordPath(id))
+	if err != nil {
+		return r, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(&r); err != nil || r.ID != id {
+		return record{ID: id}, nil
+	}
+	d.Decode(&r) // the second line is not there yet
+	return r, nil
 }
 
 func (b *Backend) records() ([]record, error) {
@@ -70,13 +100,9 @@ func (b *Backend) records() ([]record, error) {
 		if !strings.HasSuffix(e.Name(), ".json") {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(b.recordDir(), e.Name()))
+		r, err := b.readRecord(strings.TrimSuffix(e.Name(), ".json"))
 		if err != nil {
 			continue // it ended meanwhile
-		}
-		r := record{}
-		if err := json.Unmarshal(text, &r); err != nil || r.ID+".json" != e.Name() {
-			continue
 		}
 		out = append(out, r)
 	}
@@ -119,7 +145,7 @@ func (b *Backend) Reap(ctx context.Context) ([]string, error) {
 	var found []string
 	var errs []error
 	for _, r := range rs {
-		if alive(r.Owner, r.OwnerStart) {
+		if alive(r.Owner, r.OwnerStart) || (r.Owner == 0 && b.young(r.ID)) {
 			continue
 		}
 		if err := b.reap(ctx, &r); err != nil {
@@ -129,8 +155,13 @@ func (b *Backend) Reap(ctx context.Context) ([]string, error) {
 		found = append(found, r.Name)
 		b.event("reaped", r.Name, "left by zeno %d", r.Owner)
 	}
-	b.sweepHalves()
 	return found, errors.Join(errs...)
+}
+
+// young says whether a record may still be being written.
+func (b *Backend) young(id string) bool {
+	st, err := os.Stat(b.recordPath(id))
+	return err == nil && time.Since(st.ModTime()) < time.Minute
 }
 
 func (b *Backend) reap(ctx context.Context, r *record) error {
@@ -148,16 +179,6 @@ func (b *Backend) reap(ctx context.Context, r *record) error {
 		return err
 	}
 	return os.Remove(b.recordPath(r.ID))
-}
-
-// sweepHalves removes records that were being written when a zeno ended.
-func (b *Backend) sweepHalves() {
-	halves, _ := filepath.Glob(filepath.Join(b.recordDir(), "*.new"))
-	for _, h := range halves {
-		if st, err := os.Stat(h); err == nil && time.Since(st.ModTime()) > time.Minute {
-			os.Remove(h)
-		}
-	}
 }
 
 // removeGroups kills what is in the groups and removes them. A group whose last process has just ended is busy for a moment.

@@ -70,7 +70,7 @@ type launch struct {
 	undo   []func()
 	base   int // first id of the box on the host; 0 where the box has the caller's
 	mounts []int
-	record *record
+	record *os.File
 }
 
 func (l *launch) onRelease(f func()) { l.undo = append(l.undo, f) }
@@ -95,17 +95,22 @@ func (l *launch) prepare() error {
 		l.onRelease(release)
 	}
 	s := l.spec
-	l.record = &record{ID: l.body.id, Name: s.Name, Argv: s.Argv, Volume: s.Volume, Started: l.body.started,
-		Owner: os.Getpid(), OwnerStart: ownStart()}
+	rec := &record{ID: l.body.id, Name: s.Name, Argv: s.Argv, Volume: s.Volume, Started: l.body.started,
+		Owner: os.Getpid(), OwnerStart: l.b.host.start}
 	var g *group
 	if l.b.host.cgroups.usable() {
 		g = l.b.host.cgroups.plan(l.body.id)
-		l.record.Cgroups = g.paths()
+		rec.Cgroups = g.paths()
 	}
-	if err := l.b.write(l.record); err != nil {
+	f, err := l.b.create(rec)
+	if err != nil {
 		return err
 	}
-	l.onRelease(func() { os.Remove(l.b.recordPath(l.body.id)) })
+	l.record = f
+	l.onRelease(func() {
+		f.Close()
+		os.Remove(f.Name())
+	})
 	if g == nil {
 		return nil
 	}
@@ -159,15 +164,14 @@ func (l *launch) start() (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	proc, err := fork(prog, l.body.group)
+	proc, err := fork(prog, l.body.group, l.base)
 	if err != nil {
 		first.discard()
 		return nil, err
 	}
 	l.body.born(proc)
 	l.onRelease(func() { l.body.end() })
-	l.record.Pid, l.record.PidStart = proc.pid, proc.start
-	if err := l.b.write(l.record); err != nil {
+	if err := add(l.record, proc); err != nil {
 		first.discard()
 		return nil, err
 	}
@@ -256,9 +260,6 @@ func (l *launch) abandon(err error) error {
 	}
 	return err
 }
-
-// ownStart is when this process started.
-func ownStart() uint64 { return startOf(os.Getpid()) }
 
 // since gives milliseconds.
 func since(t time.Time) float64 { return float64(time.Since(t).Microseconds()) / 1000 }

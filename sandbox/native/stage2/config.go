@@ -5,8 +5,8 @@ package stage2
 type Config struct {
 	Hostname string
 
-	// Become is true where the host mapped a range of ids: stage two takes id 0 of the box before it makes anything.
-	Become   bool
+	// Ranged is true where the host mapped a range of ids, so that the program may have another than stage two's 0.
+	Ranged   bool
 	UID, GID int // of the program, as the box sees them
 
 	RootBytes, RootInodes uint64 // bounds of what is written outside the volume; kept in memory
@@ -102,7 +102,7 @@ func DecodeConfig(b []byte) (*Config, error) {
 
 func (c *Config) walk(w *codec) {
 	w.str(&c.Hostname)
-	w.boolean(&c.Become)
+	w.boolean(&c.Ranged)
 	w.num(&c.UID)
 	w.num(&c.GID)
 	w.u64(&c.RootBytes)

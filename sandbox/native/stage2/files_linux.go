@@ -40,7 +40,7 @@ func makeDir(cfg *Config, d Dir) *failure {
 	if err != nil {
 		return fail("mkdir "+name, err)
 	}
-	if d.Owned && (cfg.UID != 0 || cfg.GID != 0) && cfg.Become {
+	if d.Owned && (cfg.UID != 0 || cfg.GID != 0) && cfg.Ranged {
 		if err := unix.Chown(name, cfg.UID, cfg.GID); err != nil {
 			return fail("chown "+name, err)
 		}

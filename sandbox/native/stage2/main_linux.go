@@ -1,8 +1,8 @@
 package stage2
 
 import (
-	"runtime"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,7 +16,6 @@ type failure struct {
 // Main runs stage two: it must be called before anything else, with nothing but the control socket and /dev/null open.
 // It does not return.
 func Main() {
-	runtime.LockOSThread()
 	unix.CloseOnExec(ControlFD)
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	cfg, fds := firstMessage()
@@ -56,11 +55,6 @@ type box struct {
 // make does everything up to the start of the program.
 func (b *box) make(cfg *Config, fds []int) *failure {
 	std, mounts := fds[:3], fds[3:]
-	if cfg.Become {
-		if f := becomeRoot(); f != nil {
-			return f
-		}
-	}
 	if err := unix.Sethostname([]byte(cfg.Hostname)); err != nil {
 		return fail("sethostname", err)
 	}
@@ -81,23 +75,19 @@ func (b *box) make(cfg *Config, fds []int) *failure {
 	done := make(chan struct{})
 	b.spawn <- request{program: &cfg.Program, std: std, done: done}
 	<-done
-	return dropAll()
+	go dropLater()
+	return nil
 }
 
-// becomeRoot takes id 0 of the box: until then the process has an id of the host that the box's user namespace lacks, and
-// could make no file.
-func becomeRoot() *failure {
-	if err := syscall.Setgroups(nil); err != nil {
-		return fail("setgroups", err)
+// settle is how long stage two waits before it gives up its own capabilities: stopping all its threads for that costs as
+// much as the start of a short program. No program can reach them meanwhile; afterwards there is nothing to reach.
+const settle = 20 * time.Millisecond
+
+func dropLater() {
+	time.Sleep(settle)
+	if dropAll() != nil {
+		exit(1)
 	}
-	if err := syscall.Setresgid(0, 0, 0); err != nil {
-		return fail("setresgid", err)
-	}
-	if err := syscall.Setresuid(0, 0, 0); err != nil {
-		return fail("setresuid", err)
-	}
-	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	return nil
 }
 
 // limits sets what all processes of the box inherit, stage two among them.

@@ -59,7 +59,7 @@ func confine(cfg *Config) *failure {
 	if f := dropBounding(); f != nil {
 		return f
 	}
-	if cfg.Become && (cfg.UID != 0 || cfg.GID != 0) {
+	if cfg.Ranged && (cfg.UID != 0 || cfg.GID != 0) {
 		if f := threadIDs(cfg.UID, cfg.GID); f != nil {
 			return f
 		}
