@@ -22,7 +22,7 @@ const handlers = 256
 type serveOptions struct{ Started Value }
 
 func (h *Host) startServer(t *Thread, addr string, handler Value, o *serveOptions) {
-	if !value.IsCallable(handler) {
+	if !value.IsCallable(t, handler) {
 		panic(value.TypeError(t, "start-server", handler, "a function of a request"))
 	}
 	s := &server{host: h, t: t.Fork(), f: handler, slots: make(chan struct{}, handlers)}

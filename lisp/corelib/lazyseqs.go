@@ -149,7 +149,7 @@ func lazyMapN(t *Thread, f Value, colls []Value) Value {
 
 // checkMapcat throws at once for arguments that could never do, as Clojure's mapcat does, which looks at the first elements.
 func checkMapcat(t *Thread, f Value, colls ...Value) {
-	if !value.IsCallable(f) {
+	if !value.IsCallable(t, f) {
 		panic(value.TypeError(t, "mapcat", f, "a function"))
 	}
 	for _, c := range colls {

@@ -7,6 +7,10 @@ func pred(name, doc string, is func(v Value) bool) Def {
 	return Def{Name: name, Arglists: "([x])", Doc: doc, F1: func(_ *Thread, x Value) Value { return value.Bool(is(x)) }}
 }
 
+func callable(name string) Def {
+	return def1(name, "[x]", "Tells whether x can be called.", func(t *Thread, x Value) Value { return value.Bool(value.IsCallable(t, x)) })
+}
+
 // preds tell what sort of value something is.
 func preds() []Def {
 	kind := func(ks ...value.Kind) func(Value) bool {
@@ -31,8 +35,8 @@ func preds() []Def {
 		pred("uuid?", "Tells whether x is a UUID.", kind(value.KindUUID)),
 		pred("inst?", "Tells whether x is an instant.", kind(value.KindInst)),
 		pred("fn?", "Tells whether x was made by fn.", kind(value.KindFn, value.KindProtocolFn)),
-		pred("ifn?", "Tells whether x can be called.", value.IsCallable),
-		pred("callable?", "Tells whether x can be called.", value.IsCallable),
+		callable("ifn?"),
+		callable("callable?"),
 		pred("uri?", "Tells whether x is a URI object; there are none, URIs are strings.", func(Value) bool { return false }),
 		pred("coll?", "Tells whether x is a collection.", func(v Value) bool { return v.Kind().IsColl() }),
 		pred("seq?", "Tells whether x is a seq.", func(v Value) bool { return v.Kind().IsSeq() }),

@@ -26,16 +26,21 @@ func replace(t *Thread, who string, s, match, by Value, n int) Value {
 	s = value.Of(obj)
 	text := s.Text()
 	switch match.Kind() {
-	case value.KindString, value.KindChar:
+	case value.KindString:
+		return replaceText(t, text, match.Text(), textOf(t, who, by), n)
+	case value.KindChar:
+		if by.Kind() != value.KindChar {
+			panic(value.TypeError(t, who, by, "a character, as what it replaces"))
+		}
 		return replaceText(t, text, chars(t, who, match), chars(t, who, by), n)
 	case value.KindRegex:
 		r := value.As[value.Regex](match)
-		if by.Kind() == value.KindString || by.Kind() == value.KindChar {
-			template := chars(t, who, by)
+		if by.Kind() == value.KindString {
+			template := by.Text()
 			return replaceRegex(t, s, text, r, n, func(b *builder, loc []int) { expand(b, who, r, template, text, loc) })
 		}
 		return replaceRegex(t, s, text, r, n, func(b *builder, loc []int) {
-			b.add(chars(t, who, t.Call1(by, groups(t, text, loc))))
+			b.add(textOf(t, who, t.Call1(by, groups(t, text, loc))))
 		})
 	}
 	panic(value.TypeError(t, who, match, "a string, a character or a regex to replace"))

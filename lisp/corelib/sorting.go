@@ -63,7 +63,7 @@ func comparator(t *Thread, pred Value) Value {
 
 // comparing gives a comparator that a program passed, which nil is not.
 func comparing(t *Thread, who string, cmp Value) Value {
-	if !value.IsCallable(cmp) {
+	if !value.IsCallable(t, cmp) {
 		panic(value.TypeError(t, who, cmp, "a function as comparator"))
 	}
 	return cmp

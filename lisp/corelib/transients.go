@@ -28,13 +28,14 @@ func transients() []Def {
 }
 
 func assocBang(t *Thread, args []Value) Value {
-	if len(args)%2 == 0 {
-		panic(value.ArgError("assoc!: got no value for key %s, want keys and values in turn", value.Brief(t, args[len(args)-1])))
-	}
 	m := args[0]
 	for i := 1; i < len(args); i += 2 {
 		t.Step()
-		m = value.AssocT(t, m, args[i], args[i+1])
+		v := value.Nil // a last key without a value gets nil, as in Clojure
+		if i+1 < len(args) {
+			v = args[i+1]
+		}
+		m = value.AssocT(t, m, args[i], v)
 	}
 	return m
 }

@@ -16,18 +16,14 @@ type Generic struct {
 func NewGeneric(k Kind, impl Callable) Value { return Of(&Generic{Header: Head(k), Impl: impl}) }
 
 // IsCallable tells whether v can be called.
-func IsCallable(v Value) bool {
+func IsCallable(t *Thread, v Value) bool {
 	switch k := v.Kind(); k {
 	case KindFn, KindMultiFn, KindProtocolFn, KindKeyword, KindSymbol, KindVar, KindVector, KindMapEntry,
 		KindArrayMap, KindHashMap, KindSortedMap, KindHashSet, KindSortedSet,
 		KindTransientVector, KindTransientMap, KindTransientSet, KindPromise, KindRef:
 		return true
 	case KindRecord, KindInstance:
-		m := methodsOf(v)
-		if m == nil || mapLen(m.named) == 0 {
-			return false
-		}
-		_, ok := m.named.keyed("invoke")
+		_, ok := Method(t, v, "invoke")
 		return ok
 	}
 	return false
