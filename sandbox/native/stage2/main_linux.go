@@ -17,8 +17,8 @@ type failure struct {
 // It does not return.
 func Main() {
 	unix.CloseOnExec(ControlFD)
-	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	cfg, fds := firstMessage()
+	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // not before: the host could not write the maps of ids
 	b := &box{table: table{pids: map[int]uint64{}}, some: make(chan struct{}, 1), spawn: make(chan request)}
 	if f := b.make(cfg, fds); f != nil {
 		sendMessage(MsgError, append(PutNumbers(uint64(f.err)), f.step...))
