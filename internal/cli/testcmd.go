@@ -128,6 +128,10 @@ func (t *tester) env(libs []string) (*lisp.Env, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := c.ReadDeps(t.app.signals.ctx); err != nil {
+		t.app.close(c)
+		return nil, nil, fmt.Errorf("deps.edn was not taken in: %w", err)
+	}
 	return c.Env(), func() { t.app.close(c) }, nil
 }
 
