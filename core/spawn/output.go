@@ -32,6 +32,9 @@ type output struct {
 
 func newOutput(s *run, b backend.Backend, allowed []string) *output {
 	o := &output{s: s, reader: backend.NewReader(b.Stream), allowed: allowed, tool: b.ToolName, stderr: newTail(s.conf.StderrTail, s.red)}
+	if b.Stream.Cumulative && s.req.Resume != "" {
+		o.reader.Before = s.usedBefore(s.req.Resume)
+	}
 	o.touch()
 	return o
 }

@@ -254,22 +254,40 @@ func TestRealTimeout(t *testing.T) {
 	want(t, r.Run(context.Background(), r.req), Timeout, "2s")
 }
 
-// TestRealSurpriseTool breaks the flags that switch built-in tools off: claude reports the tools it offers, omp only the
-// one that ran.
+// opened is an entry whose switches for built-in tools are broken, and a call of a tool that is offered then.
+func opened(cli string) (backend.Backend, string) {
+	b := backend.Table()[cli]
+	b.Argv, b.Files = slices.Clone(b.Argv), maps.Clone(b.Files)
+	switch cli {
+	case "codex":
+		b.Argv = append(b.Argv[:len(b.Argv)-1], backend.Arg{Words: []string{"--enable", "shell_tool"}}, backend.Arg{Words: []string{"-"}})
+		return b, `[[call: exec_command {"cmd":"echo hi"}]]`
+	case "gemini":
+		b.Files["policy.toml"] = backend.File{Text: "[[rule]]\ntoolName = \"*\"\ndecision = \"allow\"\npriority = 200\n"}
+		return b, `[[call: list_directory {"dir_path":"."}]]`
+	case "opencode":
+		b.Env = maps.Clone(b.Env)
+		b.Env["OPENCODE_CONFIG_CONTENT"] = `{"agent":{"zeno":{"tools":{"bash":true}}}}`
+		return b, `[[call: bash {"command":"echo hi","description":"d"}]]`
+	}
+	for i, arg := range b.Argv {
+		if arg.Unless == "tools" && slices.ContainsFunc(arg.Words, func(w string) bool { return strings.HasSuffix(w, "tools") }) {
+			b.Argv[i].Words = nil
+		}
+	}
+	return b, `[[call: bash {"command":"echo hi"}]]`
+}
+
+// TestRealSurpriseTool breaks what switches built-in tools off: claude reports the tools it offers, the others only the one
+// that ran.
 func TestRealSurpriseTool(t *testing.T) {
 	each(t, func(t *testing.T, cli string) {
+		broken, call := opened(cli)
 		r := newReal(t, cli, func(c *Config) {
 			c.Backends = backend.Table()
-			b := c.Backends[cli]
-			b.Argv = slices.Clone(b.Argv)
-			for i, arg := range b.Argv {
-				if arg.Unless == "tools" && slices.ContainsFunc(arg.Words, func(w string) bool { return strings.HasSuffix(w, "tools") }) {
-					b.Argv[i].Words = nil
-				}
-			}
-			c.Backends[cli] = b
+			c.Backends[cli] = broken
 		})
-		r.req.Prompt = `[[call: bash {"command":"echo hi"}]] [[eval: (+ 1 2)]]`
+		r.req.Prompt = call + " [[eval: (+ 1 2)]]"
 		want(t, r.Run(context.Background(), r.req), Refused, "tools: got ")
 	})
 }

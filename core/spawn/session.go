@@ -1,6 +1,7 @@
 package spawn
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/reflection-dev/zeno/core/spawn/backend"
 	"github.com/reflection-dev/zeno/core/spawn/guard"
 )
 
@@ -158,6 +160,38 @@ func writeWhole(file, suffix, text string) error {
 		return err
 	}
 	return os.Rename(part, file)
+}
+
+// usageFile is where a session's total stands, for a CLI that tells no other.
+func (s *run) usageFile(session string) (string, bool) {
+	file, ok := s.indexFile(session)
+	return file + ".usage", ok
+}
+
+// rememberUsage writes the total of a session down, so that the next run of it is charged for itself alone.
+func (s *run) rememberUsage(session string, u backend.Usage) {
+	file, ok := s.usageFile(session)
+	data, err := json.Marshal(u)
+	if ok && err == nil {
+		err = os.WriteFile(file, data, 0o600)
+	}
+	if err != nil {
+		s.conf.Log.Warn("failed to write down the session's usage: its next run will be charged for this one too", "spawn", s.req.ID, "error", err)
+	}
+}
+
+// usedBefore is the total of a session's earlier runs, or nothing where it is not known: a budget is then charged too much,
+// never too little.
+func (s *run) usedBefore(session string) (u backend.Usage) {
+	file, ok := s.usageFile(session)
+	if !ok {
+		return u
+	}
+	data, err := os.ReadFile(file)
+	if err != nil || json.Unmarshal(data, &u) != nil {
+		return backend.Usage{}
+	}
+	return u
 }
 
 // findSession returns the directory that holds a session's files.

@@ -5,7 +5,7 @@ package backend
 // Everything stands in a config.toml of the private home; project_doc_max_bytes = 0 keeps it from reading the working
 // directory, where an untrusted project's configuration is not loaded either. Four built-in tools cannot be switched off:
 // they list and read MCP resources, of which zeno's endpoint has none, and ask a user who is not there. The only tool a
-// spawn may list is the shell, which runs in Codex's own sandbox.
+// spawn may list is the shell. It runs outside Codex's own sandbox, as the shells of the other CLIs do: the box is zeno's.
 func codex() Backend {
 	return Backend{
 		Name: "codex",
@@ -13,7 +13,7 @@ func codex() Backend {
 			{Words: []string{"codex", "exec"}},
 			{Words: []string{"--json", "--skip-git-repo-check"}},
 			{Words: []string{"-s", "read-only"}, Unless: "tools"},
-			{Words: []string{"-s", "workspace-write", "--enable", "shell_tool"}, If: "tools"},
+			{Words: []string{"-s", "danger-full-access", "--enable", "shell_tool"}, If: "tools"},
 			{Words: []string{"-c", `model_provider="zeno"`}, If: "base-url"},
 			group("resume", "${session}"),
 			word("-"),
@@ -28,7 +28,7 @@ func codex() Backend {
 		ToolName: "eval",
 		Builtins: []string{"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource", "request_user_input"},
 		Offers:   []string{"command_execution"},
-		Stream:   Stream{Rules: codexRules()},
+		Stream:   Stream{Rules: codexRules(), Cumulative: true},
 		Install:  "npm install -g @openai/codex@0.171.0",
 		Tried:    "0.171.0",
 	}

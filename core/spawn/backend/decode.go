@@ -183,7 +183,8 @@ func (d *decoder) escape(path string, v any) Escape {
 func (d *decoder) stream(path string, v any) Stream {
 	var s Stream
 	d.fields(path, v, map[string]func(string, any){
-		"rules": func(p string, v any) { s.Rules = list(d, p, v, d.rule) },
+		"rules":      func(p string, v any) { s.Rules = list(d, p, v, d.rule) },
+		"cumulative": func(p string, v any) { s.Cumulative = d.flag(p, v) },
 	})
 	return s
 }

@@ -27,7 +27,7 @@ func gemini() Backend {
 		Files: map[string]File{
 			".gemini/settings.json": {Data: geminiSettings()},
 			"policy.toml":           {Text: geminiPolicy, Unless: "tools"},
-			"policy-tools.toml": {Text: geminiPolicy + "[[rule]]\ntoolName = ${tools-list}\ndecision = \"allow\"\npriority = 300\n",
+			"policy-tools.toml": {Text: geminiPolicy + "[[rule]]\ntoolName = ${tools-list}\ndecision = \"allow\"\nallowRedirection = true\npriority = 300\n",
 				If: "tools"},
 			"system.md": {Text: "${system-work}", If: "system-work"},
 		},

@@ -19,6 +19,11 @@ func (u Usage) plus(v Usage) Usage {
 		CacheRead: add(u.CacheRead, v.CacheRead), CacheWrite: add(u.CacheWrite, v.CacheWrite), USD: min(u.USD+v.USD, maxUSD)}
 }
 
+func (u Usage) minus(v Usage) Usage {
+	return Usage{TokensIn: max(u.TokensIn-v.TokensIn, 0), TokensOut: max(u.TokensOut-v.TokensOut, 0),
+		CacheRead: max(u.CacheRead-v.CacheRead, 0), CacheWrite: max(u.CacheWrite-v.CacheWrite, 0), USD: max(u.USD-v.USD, 0)}
+}
+
 // maxTokens and maxUSD bound what is added up.
 const (
 	maxTokens = 1 << 60
@@ -55,6 +60,8 @@ type Reader struct {
 	// Session, Answer and Err are the last ones seen; Answered tells an empty answer from none.
 	Session, Answer, Err string
 	Answered             bool
+	// Before is what earlier runs of the session used, where the stream is Cumulative.
+	Before Usage
 
 	joining bool              // the answer is made of pieces, and more may come
 	calls   map[string]string // call-id -> tool
@@ -73,8 +80,11 @@ func NewReader(s Stream) *Reader {
 	return &Reader{rules: s.Rules, per: map[string]Usage{}, calls: map[string]string{}}
 }
 
-// Usage is the cost so far: the run's own total where it gave one, else what was counted.
-func (r *Reader) Usage() Usage {
+// Usage is the cost of this run so far.
+func (r *Reader) Usage() Usage { return r.Total().minus(r.Before) }
+
+// Total is the cost so far: the total the stream gave, else what was counted.
+func (r *Reader) Total() Usage {
 	counted := r.sum
 	for _, u := range r.per {
 		counted = counted.plus(u)

@@ -11,6 +11,8 @@ import (
 // order; a line no rule matches means nothing.
 type Stream struct {
 	Rules []Rule
+	// Cumulative says that the totals are those of the whole session, the runs before a resume included.
+	Cumulative bool
 }
 
 // Rule takes facts out of the lines it matches.
