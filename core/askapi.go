@@ -195,10 +195,11 @@ func (c *Core) askPerson(ctx context.Context, t *value.Thread, text string, o *a
 		c.asks.forward(d)
 		c.asks.send(d, q)
 	}
+	asked := q
 	q, err = d.Wait(ctx, q.ID, func(q ask.Ask) bool { return q.State.Final(q.Kind) })
 	if err != nil {
-		if q.Key == "" {
-			c.asks.leave(d, q)
+		if asked.Key == "" {
+			c.asks.leave(d, asked)
 		}
 		return "", err
 	}

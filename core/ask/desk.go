@@ -99,7 +99,7 @@ func (d *Desk) watch(ctx context.Context) {
 		}
 		d.mu.Lock()
 		var now int64
-		err := d.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&now)
+		err := d.conn.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&now)
 		if err == nil && now != last {
 			if last >= 0 {
 				d.wake()
@@ -113,7 +113,8 @@ func (d *Desk) watch(ctx context.Context) {
 // errClosed is the error of a Desk that was closed.
 var errClosed = errors.New("questions: zeno is shutting down")
 
-// with runs f on the connection.
+// with runs f on the connection. No statement is given a context that may end: the driver would give the connection up,
+// and it is the only one.
 func (d *Desk) with(f func(*sql.Conn) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -124,9 +125,10 @@ func (d *Desk) with(f func(*sql.Conn) error) error {
 }
 
 // change runs f in a transaction and wakes who waits.
-func (d *Desk) change(ctx context.Context, f func(*sql.Conn) error) error {
+func (d *Desk) change(f func(context.Context, *sql.Conn) error) error {
+	ctx := context.Background()
 	return d.with(func(c *sql.Conn) error {
-		err := inTx(context.WithoutCancel(ctx), c, func() error { return f(c) })
+		err := inTx(ctx, c, func() error { return f(ctx, c) })
 		if err == nil {
 			d.wake()
 		}
@@ -160,7 +162,7 @@ func (d *Desk) Ask(ctx context.Context, a Ask, timeout time.Duration, sp *Spawn)
 	if a.Default != nil {
 		*a.Default, _ = a.accept(*a.Default)
 	}
-	err := d.change(ctx, func(c *sql.Conn) error {
+	err := d.change(func(ctx context.Context, c *sql.Conn) error {
 		if a.Key != "" {
 			if old, err := read(ctx, c, "key = ?", a.Key); err != nil || len(old) > 0 {
 				if err == nil {
@@ -202,6 +204,7 @@ func (d *Desk) room(ctx context.Context, c *sql.Conn, a Ask) error {
 
 // Get gives one question.
 func (d *Desk) Get(ctx context.Context, id string) (a Ask, err error) {
+	ctx = context.WithoutCancel(ctx)
 	err = d.with(func(c *sql.Conn) error {
 		a, err = get(ctx, c, id)
 		return err
@@ -226,6 +229,7 @@ func get(ctx context.Context, c *sql.Conn, id string) (Ask, error) {
 
 // In gives the questions in the given states, oldest first.
 func (d *Desk) In(ctx context.Context, states ...State) (list []Ask, err error) {
+	ctx = context.WithoutCancel(ctx)
 	err = d.with(func(c *sql.Conn) error {
 		all := []Ask{}
 		for _, s := range states {
@@ -247,6 +251,7 @@ func (d *Desk) Inbox(ctx context.Context) ([]Ask, error) { return d.In(ctx, Aske
 
 // Of gives the questions of a spawn, oldest first.
 func (d *Desk) Of(ctx context.Context, spawn string) (list []Ask, err error) {
+	ctx = context.WithoutCancel(ctx)
 	err = d.with(func(c *sql.Conn) error {
 		list, err = read(ctx, c, "spawn = ?", spawn)
 		return err
@@ -257,7 +262,7 @@ func (d *Desk) Of(ctx context.Context, spawn string) (list []Ask, err error) {
 // Answer takes a person's answer. It is durable when this returns. An answer that is wrong, late or a second one is
 // refused with an error that says so.
 func (d *Desk) Answer(ctx context.Context, id, text, by string) (out Ask, err error) {
-	err = d.change(ctx, func(c *sql.Conn) error {
+	err = d.change(func(ctx context.Context, c *sql.Conn) error {
 		a, err := get(ctx, c, id)
 		if err != nil {
 			return err
@@ -307,7 +312,7 @@ func (d *Desk) late(a Ask) error {
 // Move takes a question from one of the states from to what f makes of it. ok is false, and nothing changed, where it is in
 // no such state, or f says no.
 func (d *Desk) Move(ctx context.Context, id string, f func(*Ask) bool, from ...State) (out Ask, ok bool, err error) {
-	err = d.change(ctx, func(c *sql.Conn) error {
+	err = d.change(func(ctx context.Context, c *sql.Conn) error {
 		a, err := get(ctx, c, id)
 		if err != nil {
 			return err
@@ -384,6 +389,7 @@ func (d *Desk) Wait(ctx context.Context, id string, until func(Ask) bool) (Ask, 
 
 // Forward hands every step that the journal has not yet to f, in order, and forgets those that f has taken.
 func (d *Desk) Forward(ctx context.Context, f func(Step) error) error {
+	ctx = context.WithoutCancel(ctx)
 	for {
 		var seqs []int64
 		var steps []Step

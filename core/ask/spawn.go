@@ -31,6 +31,7 @@ func saveSpawn(ctx context.Context, c *sql.Conn, s Spawn) error {
 
 // Spawn gives what is kept of a spawn; ok is false where that is nothing, since it never asked.
 func (d *Desk) Spawn(ctx context.Context, id string) (s Spawn, ok bool, err error) {
+	ctx = context.WithoutCancel(ctx)
 	err = d.with(func(c *sql.Conn) error {
 		s, ok, err = getSpawn(ctx, c, id)
 		return err
@@ -52,7 +53,7 @@ func getSpawn(ctx context.Context, c *sql.Conn, id string) (s Spawn, ok bool, er
 
 // ChangeSpawn changes what is kept of a spawn, where anything is.
 func (d *Desk) ChangeSpawn(ctx context.Context, id string, f func(*Spawn)) error {
-	return d.change(ctx, func(c *sql.Conn) error {
+	return d.change(func(ctx context.Context, c *sql.Conn) error {
 		s, ok, err := getSpawn(ctx, c, id)
 		if err != nil || !ok {
 			return err
@@ -64,6 +65,7 @@ func (d *Desk) ChangeSpawn(ctx context.Context, id string, f func(*Spawn)) error
 
 // Waiting lists the spawns that are not at their end.
 func (d *Desk) Waiting(ctx context.Context) (ids []string, err error) {
+	ctx = context.WithoutCancel(ctx)
 	err = d.with(func(c *sql.Conn) error {
 		rows, err := c.QueryContext(ctx, "SELECT id FROM spawns WHERE ended = 0 ORDER BY id")
 		if err != nil {

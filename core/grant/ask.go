@@ -93,7 +93,11 @@ func (s *Session) hold(t *value.Thread, c *Capability, args []value.Value) value
 		s.refuse(t, c.Name, Approval, value.StateError("%s: a person must approve each call, and nobody can be asked here; go on without it, and say so", c.Name))
 	}
 	lisp.Capability{Name: c.Name, Call: func(ctx context.Context, args []value.Value) (value.Value, error) {
-		return value.Nil, s.asker.Hold(ctx, c, args)
+		err := s.asker.Hold(ctx, c, args)
+		if err != nil {
+			_ = s.record.Called(Called{Name: c.Name, Refused: Approval, Err: err}) // who records reports what fails
+		}
+		return value.Nil, err
 	}}.Invoke(t, args)
 	t.Interrupt()
 	return value.Nil
