@@ -31,6 +31,7 @@ type Run struct {
 	output  atomic.Int64 // left
 	calls   atomic.Int64 // left
 	threads atomic.Int64 // alive
+	names   atomic.Int64 // kept by an Interner for an isolate
 
 	live liveMeter
 	crew crew // the threads, once there are several
