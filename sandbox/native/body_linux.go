@@ -29,6 +29,7 @@ type body struct {
 
 	mu       sync.Mutex
 	proc     *process
+	open     bool // the first program was started: more may be
 	ended    bool // the first process was reaped: its number is no longer its own
 	killed   string
 	nextID   uint64
@@ -91,9 +92,15 @@ func (y *body) end() {
 
 // await reads what stage two says until the program runs; from there on a goroutine reads.
 func (y *body) await(first *running, proxy sandbox.Proxy, ports []int) error {
+	y.mu.Lock()
 	y.programs[0] = first
+	y.mu.Unlock()
 	for {
 		kind, text, fds, err := y.proc.receive()
+		if err != nil && y.reason() != "" { // whether the program had begun, nobody knows
+			close(y.lost)
+			return nil
+		}
 		if err != nil {
 			first.discard()
 			return fmt.Errorf("native: stage two ended before the program ran: %w", err)
@@ -105,6 +112,9 @@ func (y *body) await(first *running, proxy sandbox.Proxy, ports []int) error {
 				return err
 			}
 		case stage2.MsgStarted:
+			y.mu.Lock()
+			y.open = true
+			y.mu.Unlock()
 			y.b.event("started", y.spec.Name, "%q", first.argv)
 			y.serving.Add(1)
 			go y.listen()
@@ -231,9 +241,8 @@ func listeners(ports []int, fds []int) (sandbox.Listeners, error) {
 	return l, nil
 }
 
-// attend waits for the end of the first program, watching the bounds, and then ends the box.
-func (y *body) attend(ctx context.Context, first *running) (sandbox.Result, error) {
-	stop := y.watch(ctx, first)
+// attend waits for the end of the first program, and then ends the box.
+func (y *body) attend(first *running) sandbox.Result {
 	var o outcome
 	select {
 	case o = <-first.done:
@@ -243,7 +252,6 @@ func (y *body) attend(ctx context.Context, first *running) (sandbox.Result, erro
 		default:
 		}
 	}
-	stop()
 	y.end()
 	y.abandonOthers()
 	res := first.result(o)
@@ -257,7 +265,7 @@ func (y *body) attend(ctx context.Context, first *running) (sandbox.Result, erro
 	}
 	y.judge(&res, o, oom)
 	y.b.event("exited", y.spec.Name, "exit %d after %.0f ms", res.Exit, res.Ms)
-	return res, nil
+	return res
 }
 
 // judge says what ended the program. A program that exited well exited well, whatever was asked meanwhile.
@@ -335,14 +343,19 @@ func (y *body) exec(ctx context.Context, s *sandbox.Spec) (sandbox.Result, error
 	for k, v := range s.Env {
 		merged.Env[k] = v
 	}
-	s.Proxy = nil
+	y.mu.Lock()
+	open := y.open && !y.ended
+	y.mu.Unlock()
+	if !open {
+		return sandbox.Result{}, &sandbox.NoBody{Name: s.Name}
+	}
 	r, err := newRunning(s, y.owner)
 	if err != nil {
 		return sandbox.Result{}, err
 	}
 	defer r.discard()
 	y.mu.Lock()
-	if y.proc == nil || y.ended {
+	if y.ended {
 		y.mu.Unlock()
 		return sandbox.Result{}, &sandbox.NoBody{Name: s.Name}
 	}

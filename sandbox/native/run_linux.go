@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -48,11 +47,11 @@ func (b *Backend) run(ctx context.Context, spec *sandbox.Spec) (sandbox.Result, 
 	if err := l.prepare(); err != nil {
 		return sandbox.Result{}, err
 	}
-	first, err := l.start()
+	first, err := l.start(ctx)
 	if err != nil {
 		return sandbox.Result{}, l.abandon(err)
 	}
-	return body.attend(ctx, first)
+	return body.attend(first), nil
 }
 
 func newID() string {
@@ -149,8 +148,9 @@ func (l *launch) takeVolume() error {
 	return nil
 }
 
-// start makes the first process, tells it what to be, and waits until the program runs.
-func (l *launch) start() (*running, error) {
+// start makes the first process, tells it what to be, and waits until the program runs. The bounds of time hold from
+// the first process on: it may come to wait for a file system that does not answer.
+func (l *launch) start(ctx context.Context) (*running, error) {
 	cfg, err := l.b.plan(l.spec)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,8 @@ func (l *launch) start() (*running, error) {
 		return nil, err
 	}
 	l.body.born(proc)
-	l.onRelease(func() { l.body.end() })
+	l.onRelease(l.body.end)
+	l.onRelease(l.body.watch(ctx, first))
 	if err := add(l.record, proc); err != nil {
 		first.discard()
 		return nil, err
@@ -250,13 +251,10 @@ func (l *launch) closeMounts() {
 	l.mounts = nil
 }
 
-// abandon is the error of a box that did not come up. A process that was killed for memory while it came up says so.
+// abandon is the error of a box that did not come up; one that was killed for memory says so.
 func (l *launch) abandon(err error) error {
 	if l.body.group != nil && l.body.group.oomKills() > 0 {
 		return fmt.Errorf("%w: the box ran out of memory while it was made: give it more :memory", err)
-	}
-	if reason := l.body.reason(); reason != "" {
-		return fmt.Errorf("the box was ended before its program ran (%s): %w", reason, errors.Join(err, context.Canceled))
 	}
 	return err
 }

@@ -21,8 +21,8 @@ const (
 	fullWalk   = 10 * time.Second // a volume is counted at least this often
 )
 
-// watch ends the body when a bound of time, silence, disk or memory is passed, or ctx ends. Stop it once the program has
-// ended; it waits for the goroutines.
+// watch ends the body when a bound of time, silence, disk or memory is passed, or ctx ends. stop ends the watching and
+// waits for that.
 func (y *body) watch(ctx context.Context, first *running) (stop func()) {
 	done := make(chan struct{})
 	var waits []chan struct{}
