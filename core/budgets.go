@@ -131,7 +131,7 @@ type priceForm struct {
 	CacheWrite float64  `lisp:"cache-write"`
 }
 
-func (c *Core) setPrices(forms map[string]*priceForm) (map[string]any, error) {
+func (c *Core) setPrices(t *value.Thread, forms map[string]*priceForm) (value.Value, error) {
 	table := c.prices.now()
 	for _, model := range slices.Sorted(maps.Keys(forms)) {
 		f := forms[model]
@@ -140,27 +140,28 @@ func (c *Core) setPrices(forms map[string]*priceForm) (map[string]any, error) {
 			continue
 		}
 		if f.In == nil || f.Out == nil {
-			return nil, fmt.Errorf("%q: got no :in or no :out, want both: US dollars for a million tokens", model)
+			return value.Nil, fmt.Errorf("%q: got no :in or no :out, want both: US dollars for a million tokens", model)
 		}
 		for _, x := range []float64{*f.In, *f.Out, f.CacheRead, f.CacheWrite} {
 			if !(x >= 0) || math.IsInf(x, 0) || x > 1e6 {
-				return nil, fmt.Errorf("%q: got %v, want US dollars for a million tokens, 0 to 1000000", model, x)
+				return value.Nil, fmt.Errorf("%q: got %v, want US dollars for a million tokens, 0 to 1000000", model, x)
 			}
 		}
 		table[model] = budget.Price{In: budget.Dollars(*f.In), Out: budget.Dollars(*f.Out),
 			CacheRead: budget.Dollars(f.CacheRead), CacheWrite: budget.Dollars(f.CacheWrite)}
 	}
 	if err := table.Check(); err != nil {
-		return nil, err
+		return value.Nil, err
 	}
 	c.prices.mu.Lock()
 	c.prices.table = table
 	c.prices.mu.Unlock()
-	return c.priceMap(), nil
+	return c.priceMap(t), nil
 }
 
-func (c *Core) priceMap() map[string]any {
-	out := map[string]any{}
+// priceMap has strings as keys: many models have names that no keyword has.
+func (c *Core) priceMap(t *value.Thread) value.Value {
+	var kvs []value.Value
 	for model, p := range c.prices.now() {
 		m := map[string]any{"in": p.In.Float(), "out": p.Out.Float()}
 		if p.CacheRead > 0 {
@@ -169,9 +170,9 @@ func (c *Core) priceMap() map[string]any {
 		if p.CacheWrite > 0 {
 			m["cache-write"] = p.CacheWrite.Float()
 		}
-		out[model] = m
+		kvs = append(kvs, value.Str(model), bind.Encode(t, m))
 	}
-	return out
+	return value.NewMap(t, kvs...)
 }
 
 type dailyForm struct {

@@ -159,6 +159,9 @@ func (c *Core) attempt(ctx context.Context, j *job, req spawn.Request) spawn.Res
 	if req.Backend == spawn.Scripted && req.Entry == nil {
 		res.Usage = used
 	}
+	if over := j.meter.Over(); over != nil && (res.Status == spawn.OK || res.Status == spawn.Failed) { // it ended before it was killed
+		res.Status, res.Error = spawn.OverBudget, (&overCause{over}).Error()
+	}
 	if res.Usage.USD == 0 { // what the table says, where the CLI did not
 		res.Usage.USD = j.meter.Used().USD.Float()
 	}
