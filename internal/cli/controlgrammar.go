@@ -10,6 +10,8 @@ type operate struct {
 	RunNow      runNowCmd      `cmd:"" name:"run-now" help:"Run processes once, now."`
 	Freeze      freezeCmd      `cmd:"" help:"Stop new evals, spawns and runs, and keep all state, also over a restart."`
 	Thaw        thawCmd        `cmd:"" help:"End a freeze."`
+	Inbox       inboxCmd       `cmd:"" help:"What waits for a person's answer."`
+	Answer      answerCmd      `cmd:"" help:"Answer a question of an agent or the program."`
 	GC          gcCmd          `cmd:"" name:"gc" help:"Remove what ended long ago: sessions, transcripts, deliveries."`
 	Backup      backupCmd      `cmd:"" help:"Copy the home, also while a zeno serves it."`
 	Completions completionsCmd `cmd:"" help:"Print the completions of a shell: bash, zsh or fish."`
@@ -18,7 +20,7 @@ type operate struct {
 
 // operateNames are the words that begin them.
 func operateNames() []string {
-	return []string{"ps", "logs", "stop", "pause", "resume", "run-now", "freeze", "thaw", "gc", "backup", "completions", "complete-words"}
+	return []string{"ps", "logs", "stop", "pause", "resume", "run-now", "freeze", "thaw", "inbox", "answer", "gc", "backup", "completions", "complete-words"}
 }
 
 // Help implements kong.HelpProvider.
@@ -128,4 +130,30 @@ func (completionsCmd) Help() string {
   zeno completions zsh > "${fpath[1]}/_zeno"
 
   zeno completions fish > ~/.config/fish/completions/zeno.fish`
+}
+
+// Help implements kong.HelpProvider.
+func (inboxCmd) Help() string {
+	return `Lists questions, and approved calls or answers of which nobody knows whether they took effect. Works whether or not a zeno serves the home.
+
+Examples:
+
+  zeno inbox
+
+  zeno inbox Q-17
+
+  zeno inbox --json | jq -r .question`
+}
+
+// Help implements kong.HelpProvider.
+func (answerCmd) Help() string {
+	return `Whoever waits goes on once a zeno serves the home. Exits 2, and changes nothing, where the answer is none of the choices, comes too late, or is the second one.
+
+Examples:
+
+  zeno answer Q-17 use the blue one
+
+  zeno answer Q-18 no: too much
+
+  zeno answer --resume Q-19 "the payment went through"`
 }

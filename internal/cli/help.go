@@ -23,7 +23,10 @@ Usage:
   zeno journal verify|tail|show SPAWN     check and read the record of what happened
   zeno dry-run HOME --for 24h             what would happen: virtual clock, stand-ins
   zeno doctor [--need NAME]               try what this machine can do; what is missing
-  zeno version
+  zeno inbox; zeno answer Q-17 TEXT       what waits for a person, and the answer
+  zeno ps|logs|stop|pause|resume|run-now|freeze|thaw   operate the zeno that serves the home
+  zeno gc | zeno backup DIR|FILE.tar.gz   remove what is old; copy a home, also while served
+  zeno completions bash|zsh|fish | zeno version
 
 Home: --home, else $ZENO_HOME, else ~/.zeno. The REPL, spawn and eval --role load it;
 FILE and -e load it only with --home. A missing or broken home is reported and the REPL
@@ -37,7 +40,8 @@ Examples:
 
 Exit codes: 0 it worked   1 the program failed   2 wrong command line
   3 eval: a limit ended it   4 eval: a name is neither in the core nor granted
-  130 interrupted   143 terminated   n a program that calls (joker.os/exit n)
+  5 no zeno serves the home   130 interrupted   143 terminated
+  n a program that calls (joker.os/exit n); a daemon that was told to stop and did: 0
 `
 
 func help(options kong.HelpOptions, ctx *kong.Context) error {
