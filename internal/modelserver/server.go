@@ -32,6 +32,8 @@ type Config struct {
 	Status int
 	// Malformed breaks off each streamed answer in the middle of an event.
 	Malformed bool
+	// OnRequest, where given, hears of each request to a model before it is answered, on the request's own goroutine.
+	OnRequest func(Request)
 }
 
 // Request is what the server was asked, for assertions.
@@ -143,7 +145,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, more 
 	}
 	more(&talk)
 	conf, move := s.config(), next(talk)
-	s.record(Request{Path: r.URL.Path, Auth: credential(r), Body: string(body), Conversation: talk, Move: move})
+	seen := Request{Path: r.URL.Path, Auth: credential(r), Body: string(body), Conversation: talk, Move: move}
+	s.record(seen)
+	if conf.OnRequest != nil {
+		conf.OnRequest(seen)
+	}
 	select {
 	case <-time.After(conf.Latency):
 	case <-r.Context().Done():
