@@ -412,5 +412,7 @@ func TestTheTokenStays(t *testing.T) {
 	if got := rec.last().Header.Get("Authorization"); got != "Bearer $MSB_ZENO_TOKEN" {
 		t.Errorf("got %q at another host", got)
 	}
-	b.wait(func(e Event) bool { return e.Kind == KindSecret && e.Host == "api.example.com" && e.Secrets[0] == "ZENO_TOKEN" })
+	b.wait(func(e Event) bool {
+		return e.Kind == KindSecret && e.Host == "api.example.com" && e.Secrets[0] == "ZENO_TOKEN"
+	})
 }

@@ -28,7 +28,7 @@ func (r *recorder) last() *http.Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.seen) == 0 {
-		return nil
+		return &http.Request{Header: http.Header{}}
 	}
 	return r.seen[len(r.seen)-1]
 }

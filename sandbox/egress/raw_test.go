@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha1"
 	"crypto/tls"
+	"encoding/base64"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -34,5 +37,38 @@ func rawServer(l net.Listener, cert *tls.Certificate, answer string) {
 			_, _ = io.WriteString(t, answer)
 			_ = t.Close()
 		}()
+	}
+}
+
+// websocketEcho answers a handshake and sends every frame back without its mask.
+func websocketEcho(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Upgrade") != "websocket" {
+		http.Error(w, "want a websocket", http.StatusBadRequest)
+		return
+	}
+	sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	conn, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	fmt.Fprintf(rw, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n", base64.StdEncoding.EncodeToString(sum[:]))
+	_ = rw.Flush()
+	for {
+		var head [6]byte
+		if _, err := io.ReadFull(rw, head[:]); err != nil || head[1]&0x7f > 125 {
+			return
+		}
+		body := make([]byte, head[1]&0x7f)
+		if _, err := io.ReadFull(rw, body); err != nil {
+			return
+		}
+		for i := range body {
+			body[i] ^= head[2+i%4]
+		}
+		_, _ = conn.Write(append([]byte{head[0], byte(len(body))}, body...))
+		if head[0]&15 == 8 { // close
+			return
+		}
 	}
 }

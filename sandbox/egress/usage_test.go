@@ -115,7 +115,9 @@ func TestUsageEvents(t *testing.T) {
 		if strings.Contains(c.path, "chat") && body != chatPlain {
 			t.Errorf("got %q", body)
 		}
-		b.wait(func(e Event) bool { return e.Kind == KindRequest && e.Path == c.path && e.Host == c.host+".example.com" })
+		b.wait(func(e Event) bool {
+			return e.Kind == KindRequest && e.Path == c.path && e.Host == c.host+".example.com"
+		})
 		n := strings.Count(b.told(), "Kind:usage")
 		if want := min(i+1, 3); n != want {
 			t.Errorf("after %v: got %d usages, want %d (none for an error)", c, n, want)
