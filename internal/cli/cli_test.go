@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"regexp"
 	"testing"
 	"time"
 
@@ -45,7 +46,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "waitfile": waitFile},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "waitfile": waitFile, "eventually": eventually},
 	})
 }
 
@@ -86,4 +87,20 @@ func lastWord(s string) string {
 		i--
 	}
 	return s[i:]
+}
+
+// eventually runs a command until its output matches: eventually 'what' zeno ps
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: eventually REGEXP command [args...]")
+	}
+	want := regexp.MustCompile(args[0])
+	for range 200 {
+		_ = ts.Exec(args[1], args[2:]...) // what it prints is what counts
+		if want.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("%q: still not in the output of %v: %s", args[0], args[1:], ts.ReadFile("stdout"))
 }

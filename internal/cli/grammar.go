@@ -96,9 +96,9 @@ func prepare(args []string) []string {
 			exprs = true
 			i++
 			out = append(out, "--expr="+args[i])
-		case arg == "--home" && !last:
+		case (arg == "--home" || arg == "--drain") && !last:
 			i++
-			out = append(out, "--home="+args[i])
+			out = append(out, arg+"="+args[i])
 		case eval:
 			out = append(out, arg)
 		case len(arg) > 1 && arg[0] == '-':
