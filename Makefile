@@ -7,10 +7,13 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 LINT     := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: build run check test bench lint fuzz cross need clean
+.PHONY: build stage2 run check test bench lint fuzz cross need clean
 
-build: ## bin/zeno
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/zeno .
+build: stage2 ## bin/zeno
+	$(GO) build -trimpath -tags zeno_stage2 -ldflags '$(LDFLAGS)' -o bin/zeno .
+
+stage2: ## what zeno runs inside boxes, a small program that is built into it
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o sandbox/native/stage2.bin ./sandbox/native/stage2/cmd
 
 run: build ## the main job on embedded defaults: no key, no network
 	bin/zeno demo

@@ -7,9 +7,13 @@ import (
 
 	"github.com/reflection-dev/zeno/core/spawn/guard"
 	"github.com/reflection-dev/zeno/internal/cli"
+	"github.com/reflection-dev/zeno/sandbox/native/stage2"
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == stage2.Word {
+		stage2.Main() // inside a box: nothing else of zeno may run
+	}
 	if len(os.Args) > 1 && os.Args[1] == guard.Word {
 		os.Exit(guard.Main(os.Args[2:]))
 	}

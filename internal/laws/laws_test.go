@@ -19,7 +19,7 @@ const module = "github.com/reflection-dev/zeno/"
 const root = "../.."
 
 // coreRooms may name no role, workflow or application.
-var coreRooms = []string{"core", "gateway", "lisp", "nrepl", "stdlib", "main.go"}
+var coreRooms = []string{"core", "gateway", "lisp", "nrepl", "sandbox", "stdlib", "main.go"}
 
 // Law 1: the names that the shipped homes give to roles, capabilities and namespaces occur nowhere in the core.
 func TestTheCoreNamesNoApplication(t *testing.T) {
@@ -99,9 +99,11 @@ var may = map[string][]string{
 	"gateway":       {"lisp", "gateway"},
 	"nrepl":         {"lisp", "nrepl"},
 	"stdlib":        {"lisp", "stdlib"},
-	"core":          {"lisp", "nrepl", "gateway", "stdlib", "core"},
-	"internal":      {"lisp", "nrepl", "gateway", "stdlib", "core", "internal", "examples", "home-template"},
-	"main.go":       {"core", "internal"},
+	"oci":           {"oci"},
+	"sandbox":       {"oci", "sandbox"},
+	"core":          {"lisp", "nrepl", "gateway", "stdlib", "sandbox", "oci", "core"},
+	"internal":      {"lisp", "nrepl", "gateway", "stdlib", "sandbox", "oci", "core", "internal", "examples", "home-template"},
+	"main.go":       {"sandbox", "core", "internal"},
 	"examples":      {},
 	"home-template": {},
 }
@@ -111,6 +113,10 @@ var layers = [][]string{
 	{"lisp/limit", "lisp/value", "lisp/read", "lisp/compile", "lisp/corelib", "lisp"},
 	{"core/home", "core/journal", "core/loop", "core/grant", "core"},
 	{"core/loop", "core"},
+	{"sandbox", "sandbox/secret", "sandbox/egress"},
+	{"sandbox", "sandbox/volume", "sandbox/native"},
+	{"sandbox/seccomp", "sandbox/native"},
+	{"sandbox/native/stage2", "sandbox/native"},
 	{"core/spawn/guard", "core/spawn/backend", "core/spawn", "core"},
 }
 

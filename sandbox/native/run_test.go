@@ -274,7 +274,7 @@ func copyBusybox(t *testing.T, dir string) {
 // Without a stage two of its own the program re-executes itself.
 func TestReexec(t *testing.T) {
 	b := backend(t, func(c *native.Config) { c.Stage2 = "" })
-	if res := sh(t, b, "echo hello"); res.Out != "hello\n" {
+	if res := sh(t, b, "sleep 0.2; echo hello"); res.Out != "hello\n" { // longer than stage two needs to settle
 		t.Errorf("got %+v", res)
 	}
 }
