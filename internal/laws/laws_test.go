@@ -19,7 +19,7 @@ const module = "github.com/reflection-dev/zeno/"
 const root = "../.."
 
 // coreRooms may name no role, workflow or application.
-var coreRooms = []string{"core", "gateway", "lisp", "nrepl", "sandbox", "stdlib", "main.go"}
+var coreRooms = []string{"core", "gateway", "lisp", "nrepl", "stdlib", "main.go"}
 
 // Law 1: the names that the shipped homes give to roles, capabilities and namespaces occur nowhere in the core.
 func TestTheCoreNamesNoApplication(t *testing.T) {
