@@ -2,6 +2,7 @@ package corelib
 
 import (
 	"os"
+	"slices"
 
 	"github.com/reflection-dev/zeno/lisp/compile"
 	"github.com/reflection-dev/zeno/lisp/value"
@@ -49,7 +50,7 @@ func specialSymbol(_ *Thread, v Value) Value {
 		return value.False
 	}
 	s := value.As[value.Symbol](v)
-	return value.Bool(s.NS == "" && (compile.IsSpecial(s.Name) || s.Name == "monitor-enter" || s.Name == "monitor-exit"))
+	return value.Bool(s.NS == "" && (compile.IsSpecial(s.Name) || slices.Contains([]string{"monitor-enter", "monitor-exit", "deftype*", "reify*", "import*"}, s.Name)))
 }
 
 func stringOf(t *Thread, who string, v Value) string {

@@ -45,7 +45,7 @@ func preds() []Def {
 		}),
 		pred("sequential?", "Tells whether x is a collection whose elements are in the order in which they were put.", func(v Value) bool { return v.Kind().IsSequential() || v.Kind() == value.KindEduction }),
 		pred("associative?", "Tells whether assoc takes x.", func(v Value) bool { return v.Kind().IsMap() || v.Kind().IsVector() }),
-		pred("counted?", "Tells whether count answers at once.", func(v Value) bool { return !v.IsNil() && value.Counted(v) }),
+		pred("counted?", "Tells whether count answers at once.", func(v Value) bool { return !v.IsNil() && v.Kind() != value.KindArray && value.Counted(v) }),
 		pred("indexed?", "Tells whether nth finds an element at once.", func(v Value) bool { return v.Kind().IsVector() }),
 		pred("reversible?", "Tells whether rseq takes x.", func(v Value) bool { return v.Kind().IsVector() || isSorted(v) }),
 		pred("sorted?", "Tells whether x is a sorted map or set.", isSorted),

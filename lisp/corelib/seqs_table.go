@@ -63,7 +63,8 @@ func lazySeqs() []Def {
 			N:   iteration, Min: 1},
 		{Name: "iterate", Arglists: "([f x])", Doc: "The endless lazy seq of x, (f x), (f (f x)) and so on.", F2: iterate},
 		{Name: "repeat", Arglists: "([x] [n x])", Doc: "A lazy seq of x for ever, or n times.", F1: repeat1, F2: repeat2},
-		{Name: "replicate", Arglists: "([n x])", Doc: "A lazy seq of x n times; use repeat.", F2: repeat2},
+		{Name: "replicate", Arglists: "([n x])", Doc: "A lazy seq of x n times; use repeat.",
+			F2: func(t *Thread, n, x Value) Value { return repeat2(t, value.Int(howMany(t, "replicate", n)), x) }},
 		{Name: "repeatedly", Arglists: "([f] [n f])", Doc: "A lazy seq of the results of calling f without arguments, for ever or n times.",
 			F1: func(t *Thread, f Value) Value { return lazyRepeatedly(t, -1, f) },
 			F2: func(t *Thread, n, f Value) Value { return lazyRepeatedly(t, max(0, howMany(t, "repeatedly", n)), f) }},
@@ -116,9 +117,17 @@ func repeat1(t *Thread, x Value) Value {
 	return value.NewRepeat(x)
 }
 
+// wholeMany is howMany where a fraction counts for nothing.
+func wholeMany(t *Thread, who string, n Value) int64 {
+	if n.IsFloat() {
+		return int64(max(-1, min(n.Float(), 1<<62)))
+	}
+	return howMany(t, who, n)
+}
+
 func repeat2(t *Thread, n, x Value) Value {
 	t.Charge(lazyBytes)
-	return value.NewRepeatN(x, howMany(t, "repeat", n))
+	return value.NewRepeatN(x, wholeMany(t, "repeat", n))
 }
 
 func rangeOf(t *Thread, start, end, step Value) Value {

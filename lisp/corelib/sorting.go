@@ -12,7 +12,12 @@ func sorting() []Def {
 	return []Def{
 		{Name: "sort", Arglists: "([coll] [comp coll])", Doc: "A seq of the elements in the order of compare, or of a comparator. Equal ones stay in order.",
 			F1: func(t *Thread, c Value) Value { return sort2(t, value.Nil, c) },
-			F2: func(t *Thread, cmp, c Value) Value { return sort2(t, comparing(t, "sort", cmp), c) }},
+			F2: func(t *Thread, cmp, c Value) Value {
+				if cmp.IsNil() { // sort takes it, as Clojure's does
+					return sort2(t, cmp, c)
+				}
+				return sort2(t, comparing(t, "sort", cmp), c)
+			}},
 		{Name: "sort-by", Arglists: "([keyfn coll] [keyfn comp coll])", Doc: "A seq of the elements in the order of keyfn of each.",
 			F2: func(t *Thread, k, c Value) Value { return sortBy(t, k, value.Nil, c) },
 			F3: func(t *Thread, k, cmp, c Value) Value { return sortBy(t, k, comparing(t, "sort-by", cmp), c) }},
@@ -61,7 +66,7 @@ func comparator(t *Thread, pred Value) Value {
 	return c.make(t, pred)
 }
 
-// comparing gives a comparator that a program passed, which nil is not.
+// comparing gives a comparator that a program passed.
 func comparing(t *Thread, who string, cmp Value) Value {
 	if !value.IsCallable(t, cmp) {
 		panic(value.TypeError(t, who, cmp, "a function as comparator"))

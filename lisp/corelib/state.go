@@ -58,7 +58,27 @@ func guarded(t *Thread, who string, ref Value, args []Value, more func(key strin
 }
 
 func newAtom(t *Thread, args []Value) Value {
-	return guarded(t, "atom", value.Of(value.NewAtom(t, args[0])), args[1:], nil)
+	opts := args[1:]
+	for i := 0; i < len(opts); i += 2 { // Clojure ignores options that it does not know, whatever they are
+		if opts[i].Kind() != value.KindKeyword {
+			opts = knownOptions(t, opts)
+			break
+		}
+	}
+	return guarded(t, "atom", value.Of(value.NewAtom(t, args[0])), opts, nil)
+}
+
+// knownOptions leaves out the pairs whose first is no keyword.
+func knownOptions(t *Thread, opts []Value) []Value {
+	t.Charge(16 * len(opts))
+	var out []Value
+	for i := 0; i+1 < len(opts); i += 2 {
+		t.Step()
+		if opts[i].Kind() == value.KindKeyword {
+			out = append(out, opts[i], opts[i+1])
+		}
+	}
+	return out
 }
 
 func atomOf(t *Thread, who string, v Value) *value.Atom {

@@ -18,7 +18,7 @@ func vars() []Def {
 		{Name: "bound?", N: boundP, Arglists: "([& vars])", Doc: "Whether all vars stand for something."},
 		{Name: "thread-bound?", N: threadBound, Arglists: "([& vars])", Doc: "Whether all vars have a thread binding."},
 		{Name: "with-bindings*", N: withBindings, Min: 2, Arglists: "([binding-map f & args])", Doc: "Calls f with the vars of the map bound to its values."},
-		{Name: "bound-fn*", F1: boundFn, Arglists: "([f])", Doc: "A function that calls f with the bindings in force now."},
+		{Name: "bound-fn*", F1: boundFn, Arglists: "([f])", Doc: "A function that calls f with the bindings in force now; what is not bound now is as it is bound where the function is called."},
 		{Name: "get-thread-bindings", F0: threadBindings, Arglists: "([])", Doc: "The map of the vars bound on this thread and their values."},
 		{Name: "push-thread-bindings", F1: pushBindings, Host: true, Arglists: "([bindings])", Doc: "Binds the vars of the map, until pop-thread-bindings."},
 		{Name: "pop-thread-bindings", F0: popBindings, Host: true, Arglists: "([])", Doc: "Undoes the last push-thread-bindings."},
@@ -104,7 +104,7 @@ func boundFn(t *Thread, f Value) Value {
 	binds := t.Binds
 	call := func(t *Thread, args []Value) Value {
 		saved := t.Binds
-		t.Binds = binds
+		t.BindAll(binds)
 		v := t.Call(f, args...)
 		t.Binds = saved
 		return v

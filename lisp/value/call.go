@@ -59,7 +59,7 @@ func (t *Thread) callOther(f Value, args []Value) Value {
 		return v
 	}
 	if f.IsNil() {
-		panic(Errorf("ClassCastException", "call: got nil, want a function"))
+		panic(Errorf("NullPointerException", "call: got nil, want a function"))
 	}
 	panic(Errorf("ClassCastException", "call: got %s (%s), want a function", Brief(t, f), f.Kind()))
 }

@@ -148,6 +148,20 @@ func (t *Thread) Bind(vars []*Var, vals []Value) {
 	t.Binds = &Bindings{boxes: boxes}
 }
 
+// BindAll puts the bindings of over in force on t, above those that are; restore t.Binds to leave them. Cells are shared.
+func (t *Thread) BindAll(over *Bindings) {
+	switch {
+	case over == nil || over == t.Binds:
+	case t.Binds == nil:
+		t.Binds = over
+	default:
+		t.Charge(48 * (len(t.Binds.boxes) + len(over.boxes)))
+		boxes := maps.Clone(t.Binds.boxes)
+		maps.Copy(boxes, over.boxes)
+		t.Binds = &Bindings{boxes: boxes}
+	}
+}
+
 // PushBindings puts new bindings in force until PopBindings.
 func (t *Thread) PushBindings(vars []*Var, vals []Value) {
 	under := t.Binds
