@@ -257,8 +257,8 @@ func (r *rehearsing) warned(warn func(string)) func(string) {
 
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 160 {
-		s = string(r[:160]) + "…"
+	if r := []rune(s); len(r) > 400 {
+		s = string(r[:400]) + "…"
 	}
 	return s
 }

@@ -1,5 +1,5 @@
-// Package examples holds homes that run: each folder is one, and its files are embedded so that the binary can run it
-// without a checkout.
+// Package examples holds homes that run, each a folder, and below machines workflows to share. Their files are embedded, so
+// that the binary can run them without a checkout.
 package examples
 
 import (
@@ -7,8 +7,17 @@ import (
 	"io/fs"
 )
 
-//go:embed all:demo
+//go:embed all:demo all:machines
 var files embed.FS
+
+// Machine gives the workflow of a name, such as queue.
+func Machine(name string) (fs.FS, error) {
+	dir := "machines/" + name
+	if _, err := fs.Stat(files, dir); err != nil {
+		return nil, err
+	}
+	return fs.Sub(files, dir)
+}
 
 // Demo gives the demo home: an agent that reads a folder of incident notes and records what it finds.
 func Demo() fs.FS {

@@ -8,8 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/reflection-dev/zeno/examples"
 	hometemplate "github.com/reflection-dev/zeno/home-template"
 )
+
+// templateMachine is the workflow that a new home uses.
+const templateMachine = "queue"
 
 // Run implements `zeno init`.
 func (i *initCmd) Run(a *app) error {
@@ -17,17 +21,27 @@ func (i *initCmd) Run(a *app) error {
 	if dir == "" {
 		dir = "."
 	}
-	if err := refuseExisting(hometemplate.Files(), dir); err != nil {
+	machine, err := examples.Machine(templateMachine)
+	if err != nil {
 		return err
 	}
-	if err := extract(hometemplate.Files(), dir); err != nil {
-		return err
+	parts := map[string]fs.FS{dir: hometemplate.Files(), filepath.Join(dir, "machines", templateMachine): machine}
+	for to, files := range parts {
+		if err := refuseExisting(files, to); err != nil {
+			return err
+		}
+	}
+	for to, files := range parts {
+		if err := extract(files, to); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(a.std.Out, `A home is in %s:
 
   init.joke        loaded at start: a process and a role
   src/notes.joke   what the role may do: two capabilities
-  deps.edn         where namespaces are looked for
+  deps.edn         where namespaces are looked for, and libraries
+  machines/queue   a workflow to share: a queue of work, item by item
 
 Next:
 
