@@ -22,6 +22,9 @@ var ErrDeadline = errors.New("the time to end in was over")
 // deadline. It returns at once: whoever owns the instance waits for Stopping, and calls Drain and Close. A second call may
 // only bring the deadline nearer.
 func (c *Core) Stop(by control.By, o StopOptions) {
+	if c.ctx.Err() != nil {
+		return // it is closing
+	}
 	_ = c.recordControl(by, "stop", map[string]any{"now": o.Now, "timeout": o.Timeout.String()}) // reported; it stops all the same
 	c.mu.Lock()                                                                                  // no spawn begins in between
 	first := c.life.ask(o)
@@ -85,6 +88,7 @@ func (c *Core) Drain(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.life.over, func() { cancel(context.Cause(c.life.over)) })()
+	c.linger()
 	err := c.loop.Quiet(ctx)
 	if err == nil && !c.hooksQuiet(ctx) || !within(ctx, c.spawns.Wait) {
 		err = context.Cause(ctx)
@@ -98,6 +102,16 @@ func (c *Core) Drain(ctx context.Context) error {
 		return fmt.Errorf("drain: %d spawns and %d processes are cancelled: %w", len(c.runningSpawns()), len(c.runningProcesses()), context.Cause(ctx))
 	}
 	return nil
+}
+
+// lingerTime is how long after Stop an instance lasts at least, so that whoever has asked for it, by an editor say, is answered.
+const lingerTime = 150 * time.Millisecond
+
+func (c *Core) linger() {
+	c.life.mu.Lock()
+	left := lingerTime - time.Since(c.life.begun)
+	c.life.mu.Unlock()
+	time.Sleep(left)
 }
 
 func (c *Core) runningProcesses() []string {
