@@ -221,7 +221,9 @@ func (a *asks) makeCall(d *ask.Desk, q ask.Ask) (ask.Ask, bool) {
 		return q, false
 	}
 	a.forward(d)
+	a.at("calling")
 	outcome, err := a.core.runHeld(q)
+	a.at("made")
 	if errors.Is(err, errNotBegun) { // nothing was done: later
 		a.sleep(askLook)
 		_, _, err = d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool { q.State = ask.Answered; return true }, ask.Calling)
@@ -232,6 +234,7 @@ func (a *asks) makeCall(d *ask.Desk, q ask.Ask) (ask.Ask, bool) {
 		q.State, q.Outcome = ask.Called, a.core.secrets.Text(outcome)
 		return true
 	}, ask.Calling)
+	a.at("called")
 	a.warned(err)
 	return q, ok && err == nil
 }
@@ -246,10 +249,18 @@ func (c *Core) runHeld(q ask.Ask) (outcome string, err error) {
 	if err != nil {
 		return "", errNotBegun
 	}
-	cap := g.Find(q.Call.Name)
+	cap := c.withLeased(caller, g).Find(q.Call.Name)
 	if cap == nil {
 		return ask.NotMade + q.Call.Name + " is not granted any more", nil
 	}
+	if held := (warden{c, q.Role, q.Spawn}).Held(cap.Name); held != nil {
+		return ask.NotMade + held.Error(), nil
+	}
+	release, err := c.turns.Take(ctx, cap)
+	if err != nil {
+		return "", errNotBegun
+	}
+	defer release()
 	var args []value.Value
 	if _, err := c.env.Do(ctx, func(t *value.Thread) value.Value {
 		value.Each(t, readEDN(t, q.Call.Args), func(v value.Value) bool {
@@ -324,6 +335,7 @@ func (a *asks) resume(d *ask.Desk, q ask.Ask) {
 		return
 	}
 	a.forward(d)
+	a.at("resuming")
 	req.ID, req.Continue, req.Prompt = q.Spawn, req.Backend != spawn.Scripted, a.core.secrets.Text(q.Prompt())
 	if req.Backend == spawn.Scripted {
 		req.Agent = a.resumedAgent(s.agent, req, q)

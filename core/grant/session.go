@@ -132,11 +132,11 @@ func (s *Session) call(t *value.Thread, c *Capability, args []value.Value) value
 	if err := s.count(c); err != nil {
 		s.refuse(t, c.Name, MaxCalls, err)
 	}
-	if c.Approve {
-		return s.hold(t, c, args)
-	}
 	if err := s.warden.Call(); err != nil {
 		s.interrupt(t, c.Name, err)
+	}
+	if c.Approve {
+		return s.hold(t, c, args)
 	}
 	if c.Serial != "" {
 		turn := s.turns.of(c.Serial)

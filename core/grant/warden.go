@@ -1,6 +1,7 @@
 package grant
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -78,6 +79,20 @@ func (x *Turns) of(name string) chan struct{} {
 		x.turns[name] = turn
 	}
 	return turn
+}
+
+// Take waits for c's turn where it is serial, as long as ctx lasts.
+func (x *Turns) Take(ctx context.Context, c *Capability) (release func(), err error) {
+	if c.Serial == "" {
+		return func() {}, nil
+	}
+	turn := x.of(c.Serial)
+	select {
+	case <-turn:
+		return func() { turn <- struct{}{} }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // Under puts the session under a warden, and lets it share turns. It must be called before the first Eval.
