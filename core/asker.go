@@ -172,6 +172,7 @@ func (k asker) put(ctx context.Context, q ask.Ask, timeout time.Duration, most i
 		a.warned(err)
 		return errAsks
 	}
+	a.at("asked")
 	a.mu.Lock()
 	r.asked = &q
 	a.mu.Unlock()

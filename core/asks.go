@@ -34,6 +34,7 @@ type asks struct {
 	opened  atomic.Pointer[ask.Desk]
 	serving atomic.Bool // Boot has been: spawns may be resumed
 	wg      sync.WaitGroup
+	at      func(point string) // called where a crash may come; tests crash there
 
 	asking     sync.Mutex // one question is put down at a time
 	forwarding sync.Mutex // steps go to the journal in order
@@ -56,7 +57,7 @@ type askRun struct {
 }
 
 func newAsks(c *Core) *asks {
-	a := &asks{core: c, runs: map[string]*askRun{}, busy: map[string]bool{}, channels: []channel{replChannel{c}}}
+	a := &asks{core: c, runs: map[string]*askRun{}, busy: map[string]bool{}, at: func(string) {}, channels: []channel{replChannel{c}}}
 	a.open = sync.OnceValues(a.openDesk)
 	return a
 }
@@ -207,6 +208,7 @@ func encodeResult(res spawn.Result) json.RawMessage {
 
 // finish keeps how a spawn that had asked ended, and removes its home.
 func (a *asks) finish(d *ask.Desk, id string, res spawn.Result) {
+	a.at("ending")
 	a.mu.Lock()
 	if r := a.runs[id]; r != nil && !r.running {
 		delete(a.runs, id)
@@ -295,6 +297,9 @@ func (a *asks) started(id string) {
 	defer a.mu.Unlock()
 	if r := a.runs[id]; r != nil {
 		r.started = true
+		if r.resuming != "" {
+			a.at("started")
+		}
 	}
 }
 
@@ -316,6 +321,7 @@ func (a *asks) arrived(id string) error {
 	if _, _, err := d.Move(a.ctx(), question, func(q *ask.Ask) bool { q.State = ask.Resumed; return true }, ask.Resuming); err != nil {
 		return err
 	}
+	a.at("resumed")
 	a.mu.Lock()
 	r.resumed = true
 	a.mu.Unlock()

@@ -296,9 +296,9 @@ func TestTheProgramAsks(t *testing.T) {
 // TestASecretInAQuestion is hidden wherever it is kept; a call with a secret cannot be put to a person.
 func TestASecretInAQuestion(t *testing.T) {
 	c := asked(t)
-	t.Setenv("ZENO_ASK_CANARY", "CANARY-in-a-question-4711")
+	t.Setenv("ZENO_ASK_KEY", "CANARY-in-a-question-4711")
 	eval(t, c, `(reset! codes ["(ask-user \"is CANARY-in-a-question-4711 right?\" {:choices [\"CANARY-in-a-question-4711\" \"no\"]})" "(pay! \"CANARY-in-a-question-4711\")"])`)
-	eval(t, c, `(def r (go :api-key-env "ZENO_ASK_CANARY"))`)
+	eval(t, c, `(def r (go :api-key-env "ZENO_ASK_KEY"))`)
 	want(t, c, `(:question (first (ask/inbox)))`, `"is [secret] right?"`)
 	eval(t, c, `(reset! codes ["(pay! \"CANARY-in-a-question-4711\")"]) (reset! texts [])`)
 	eval(t, c, `(go)`)

@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == guard.Word {
 		os.Exit(guard.Main(os.Args[2:]))
 	}
+	if os.Getenv(askChild) != "" {
+		os.Exit(askChildMain())
+	}
 	goleak.VerifyTestMain(m)
 }
 

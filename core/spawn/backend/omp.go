@@ -37,13 +37,14 @@ func omp() Backend {
 			"system.md":           {Text: "${system-work}", If: "system-work"},
 		},
 		// A resumed session goes on in the directory its header names, and is refused where that is gone.
-		Rehome:   "*.jsonl",
-		Vars:     map[string]string{"api": "openai-completions"},
-		Escapes:  []Escape{escapeAt()},
-		ToolName: "mcp__zeno_eval",
-		Stream:   Stream{Rules: ompRules()},
-		Install:  "npm install -g @oh-my-pi/pi-coding-agent@18.2.3 bun@1.4.5",
-		Tried:    "18.2.3",
+		Rehome:       "*.jsonl",
+		SessionFirst: true,
+		Vars:         map[string]string{"api": "openai-completions"},
+		Escapes:      []Escape{escapeAt()},
+		ToolName:     "mcp__zeno_eval",
+		Stream:       Stream{Rules: ompRules()},
+		Install:      "npm install -g @oh-my-pi/pi-coding-agent@18.2.3 bun@1.4.5",
+		Tried:        "18.2.3",
 	}
 }
 

@@ -1,0 +1,4 @@
+package core
+
+// AtAsk calls f at every point of the work on a question where a crash may come.
+func (c *Core) AtAsk(f func(point string)) { c.asks.at = f }
