@@ -221,3 +221,21 @@ func (c *Core) held() ([]any, error) {
 	}
 	return out, nil
 }
+
+// dropHolds forgets what was said about a spawn that has ended.
+func (c *Core) dropHolds(spawn string) {
+	c.leased.drop(spawn)
+	if err := c.opened.EndSpawn(context.WithoutCancel(c.ctx), spawn); err != nil {
+		c.conf.Log.Warn("budget: failed to forget what was revoked from a spawn that has ended", "spawn", spawn, "error", err)
+	}
+}
+
+func (x *leased) drop(spawn string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for k := range x.caps {
+		if k.who.Spawn == spawn {
+			delete(x.caps, k)
+		}
+	}
+}

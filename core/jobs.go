@@ -31,7 +31,6 @@ const (
 type job struct {
 	id, role, backend, model string
 	since                    time.Time
-	async                    bool
 	done                     chan struct{} // closed at its end
 	cancel                   context.CancelCauseFunc
 	meter                    *budget.Meter

@@ -77,6 +77,9 @@ func (c *Core) finish(ctx context.Context, j *job, req spawn.Request, o SpawnOpt
 	asked := res.ID // of the attempt
 	res.ID = req.ID
 	c.jobs.close(j, res)
+	if res.Status != spawn.Interrupted { // it will not come back
+		c.dropHolds(req.ID)
+	}
 	c.rehearsal.spawned(req.Role, res)
 	return c.waitAsked(ctx, res, asked, o)
 }

@@ -93,7 +93,7 @@ const (
 )
 
 // counted are those that Amount and Limits both have.
-func counted() []What { return []What{Tokens, USD, Wall, Evals, Calls} }
+func counted() [5]What { return [...]What{Tokens, USD, Wall, Evals, Calls} }
 
 func (l Limits) of(w What) int64 {
 	switch w {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -27,7 +28,10 @@ func (w Who) String() string {
 	return "role/" + w.Role
 }
 
-type holdKey struct{ who, name string }
+type holdKey struct {
+	who  Who
+	name string
+}
 
 // SetHold keeps a hold, durably.
 func (l *Ledger) SetHold(ctx context.Context, h Hold) error {
@@ -43,7 +47,7 @@ func (l *Ledger) SetHold(ctx context.Context, h Hold) error {
 		return fmt.Errorf("failed to write it down: %w", err)
 	}
 	l.mu.Lock()
-	l.holds[holdKey{h.Who.String(), h.Name}] = h
+	l.holds[holdKey{h.Who, h.Name}] = h
 	l.mu.Unlock()
 	return nil
 }
@@ -59,8 +63,8 @@ func (l *Ledger) DropHold(ctx context.Context, who Who, name string) (bool, erro
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, had := l.holds[holdKey{who.String(), name}]
-	delete(l.holds, holdKey{who.String(), name})
+	_, had := l.holds[holdKey{who, name}]
+	delete(l.holds, holdKey{who, name})
 	return had, nil
 }
 
@@ -68,10 +72,10 @@ func (l *Ledger) DropHold(ctx context.Context, who Who, name string) (bool, erro
 func (l *Ledger) HoldOn(role, spawn, name string) (Hold, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if h, ok := l.holds[holdKey{Who{Spawn: spawn}.String(), name}]; ok {
+	if h, ok := l.holds[holdKey{Who{Spawn: spawn}, name}]; ok {
 		return h, true
 	}
-	h, ok := l.holds[holdKey{Who{Role: role}.String(), name}]
+	h, ok := l.holds[holdKey{Who{Role: role}, name}]
 	return h, ok
 }
 
@@ -95,7 +99,7 @@ func (l *Ledger) EndSpawn(ctx context.Context, spawn string) error {
 	l.mu.Lock()
 	had := false
 	for k := range l.holds {
-		if k.who == who.String() {
+		if k.who == who {
 			had = true
 			delete(l.holds, k)
 		}
@@ -118,22 +122,22 @@ func (l *Ledger) loadHolds(ctx context.Context) error {
 	defer rows.Close()
 	holds := map[holdKey]Hold{}
 	for rows.Next() {
-		var k holdKey
+		var who string
 		var h Hold
 		var until, at int64
-		if err := rows.Scan(&k.who, &k.name, &until, &h.Why, &at); err != nil {
+		if err := rows.Scan(&who, &h.Name, &until, &h.Why, &at); err != nil {
 			return err
 		}
-		h.Name, h.At = k.name, time.Unix(0, at)
+		h.At = time.Unix(0, at)
 		if until != 0 {
 			h.Until = time.Unix(0, until)
 		}
-		if n := len("spawn/"); len(k.who) > n && k.who[:n] == "spawn/" {
-			h.Who.Spawn = k.who[n:]
+		if spawn, ok := strings.CutPrefix(who, "spawn/"); ok {
+			h.Who.Spawn = spawn
 		} else {
-			h.Who.Role = k.who[len("role/"):]
+			h.Who.Role = strings.TrimPrefix(who, "role/")
 		}
-		holds[k] = h
+		holds[holdKey{h.Who, h.Name}] = h
 	}
 	l.mu.Lock()
 	l.holds = holds

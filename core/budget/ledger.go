@@ -182,6 +182,9 @@ func (l *Ledger) reload(ctx context.Context) error {
 
 // total is what s has used in the current window of p, and when that ends. It is called with mu held.
 func (l *Ledger) total(s *scope, p Period, now time.Time) (Amount, time.Time) {
+	if w := s.window; s.period == p && (p == Ever || !now.Before(w.from) && now.Before(w.to)) {
+		return s.sum, w.to
+	}
 	w := p.at(now, l.zone)
 	if s.period != p || !s.window.from.Equal(w.from) || !s.window.to.Equal(w.to) {
 		s.period, s.window, s.sum = p, w, Amount{}
@@ -283,7 +286,7 @@ func (l *Ledger) tick() {
 // checkAll finds the meters that have crossed a budget. It is called with mu held.
 func (l *Ledger) checkAll() (over []*Meter) {
 	for _, m := range l.meters {
-		if m.check(nil) {
+		if m.check("") {
 			over = append(over, m)
 		}
 	}

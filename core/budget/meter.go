@@ -21,6 +21,7 @@ type Meter struct {
 	claimed    int64     // tokens of the attempt that are counted
 	claimedUSD Money     // money of the attempt that is counted
 	since      time.Time // until when wall time is counted
+	scratch    []bound
 }
 
 // bound is a limit that the spawn is under.
@@ -53,7 +54,7 @@ func (m *Meter) see(role Role) {
 // bounds are all limits the spawn is under now. It is called with mu held.
 func (m *Meter) bounds() []bound {
 	l, now := m.ledger, m.ledger.conf.Now()
-	var out []bound
+	out := m.scratch[:0]
 	add := func(s Scope, limits Limits, used Amount, resets time.Time) {
 		for _, w := range counted() {
 			if n := limits.of(w); n > 0 {
@@ -70,17 +71,21 @@ func (m *Meter) bounds() []bound {
 		used, end := l.total(l.scopes[""], Day, now)
 		add(OfInstance, l.daily.Limits, used, end)
 	}
+	m.scratch = out
 	return out
 }
 
-// check finds the first budget that is crossed, with next counted as well. It tells whether that is news. It is called
+// check finds the first budget that is crossed, with one more of next counted as well. It tells whether that is news. It is called
 // with mu held.
-func (m *Meter) check(next map[What]int64) bool {
+func (m *Meter) check(next What) bool {
 	if m.over != nil {
 		return false
 	}
 	for _, b := range m.bounds() {
-		if b.used += next[b.what]; b.used > b.limit {
+		if b.what == next {
+			b.used++
+		}
+		if b.used > b.limit {
 			m.over = b.err(m.spawn.Role)
 			return true
 		}
@@ -92,7 +97,7 @@ func (m *Meter) check(next map[What]int64) bool {
 func (m *Meter) take(w What, d Amount) error {
 	l := m.ledger
 	l.mu.Lock()
-	news := m.check(map[What]int64{w: 1})
+	news := m.check(w)
 	err := m.over
 	if err == nil {
 		m.spend(d)
@@ -154,7 +159,7 @@ func (m *Meter) Report(u Usage) {
 	news := false
 	if d != (Amount{}) {
 		m.spend(d)
-		news = m.check(nil)
+		news = m.check("")
 	}
 	err := m.over
 	l.mu.Unlock()
