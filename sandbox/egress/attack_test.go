@@ -292,6 +292,7 @@ func TestRebinding(t *testing.T) {
 		t.Fatalf("got %d %s", status, body)
 	}
 	later.Store(true)
+	b.p.out1.CloseIdleConnections()
 	b.p.out.CloseIdleConnections() // as when the server closes them
 	for _, scheme := range []string{"https", "http"} {
 		status, body := b.get(scheme + "://rebind.example.com/")

@@ -132,7 +132,9 @@ cmp work/big again/big; cat again/f; cat work/.git/config`
 	if leaks(n.told()) != "" {
 		t.Errorf("the events hold the value")
 	}
-	e := n.wait(func(e Event) bool { return e.Method == "POST" && strings.HasSuffix(e.Path, "git-receive-pack") && e.Sent > 3_000_000 })
+	e := n.wait(func(e Event) bool {
+		return e.Method == "POST" && strings.HasSuffix(e.Path, "git-receive-pack") && e.Sent > 3_000_000
+	})
 	if fmt.Sprint(e.Secrets) != "[GH_TOKEN]" {
 		t.Errorf("got %+v", e)
 	}

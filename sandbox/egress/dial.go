@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -119,13 +120,20 @@ func (d *dialer) connect(ctx context.Context, _, addr string) (net.Conn, error) 
 func (d *dialer) one(ctx context.Context, t target, to netip.AddrPort) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	return d.dial(ctx, to, func(real netip.AddrPort) error {
+	c, err := d.dial(ctx, to, func(real netip.AddrPort) error {
 		if real.Port() != to.Port() || !d.allowed(t, real.Addr().Unmap()) {
 			return refuse(403, "a connection to %v was about to go to %v", to, real)
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return &readAhead{c, bufio.NewReaderSize(c, readBuffer)}, nil
 }
+
+// readBuffer is below TLS, which alone would ask the system twice for each of its records.
+const readBuffer = 64 << 10
 
 // addrs gives the addresses that name may be reached at.
 func (d *dialer) addrs(ctx context.Context, t target, name string) ([]netip.Addr, error) {

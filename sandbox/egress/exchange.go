@@ -14,6 +14,7 @@ import (
 // exchange is one request and its answer.
 type exchange struct {
 	to    dest
+	h2    bool    // how it came
 	model string  // dialect, or ""
 	own   []bound // secrets that this request may carry
 	scrub *matcher
@@ -40,7 +41,7 @@ func (p *Proxy) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	conn.requests.Add(1)
-	x := &exchange{to: conn.to, began: time.Now()}
+	x := &exchange{to: conn.to, h2: r.ProtoMajor == 2, began: time.Now()}
 	out := &writer{ResponseWriter: w, x: x}
 	select {
 	case p.slots <- struct{}{}:

@@ -26,10 +26,13 @@ func (p *Proxy) newForward() *httputil.ReverseProxy {
 type roundTripper struct{ p *Proxy }
 
 func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
-	if exchangeOf(r.Context()).to.internal() {
+	switch x := exchangeOf(r.Context()); {
+	case x.to.internal():
 		return t.p.inside.RoundTrip(r)
+	case x.h2:
+		return t.p.out.RoundTrip(r)
 	}
-	return t.p.out.RoundTrip(r)
+	return t.p.out1.RoundTrip(r)
 }
 
 // rewrite makes the request that goes out.

@@ -67,15 +67,10 @@ func (p *Proxy) tunnel(w *writer) {
 	p.running.Go(func() { p.admit(p.serving, &readAhead{raw, rw.Reader}, to) })
 }
 
-// readAhead is a connection whose first bytes a buffer holds.
+// readAhead is a connection that is read through a buffer.
 type readAhead struct {
 	net.Conn
 	r *bufio.Reader
 }
 
-func (c *readAhead) Read(b []byte) (int, error) {
-	if c.r.Buffered() > 0 {
-		return c.r.Read(b)
-	}
-	return c.Conn.Read(b)
-}
+func (c *readAhead) Read(b []byte) (int, error) { return c.r.Read(b) }

@@ -39,7 +39,8 @@ type Proxy struct {
 	running  sync.WaitGroup
 	started  atomic.Bool
 	serving  context.Context // of Serve
-	out      *http.Transport
+	out      *http.Transport // what came by h2, or h1 where the server speaks no h2
+	out1     *http.Transport // what came by h1: no cost of framing, and upgrades work
 	inside   *http.Transport
 	forward  *httputil.ReverseProxy
 	scrubs   sync.Map // key of bound secrets -> *matcher
@@ -77,7 +78,7 @@ func New(conf Config) (*Proxy, error) {
 	p.conns = conns{open: map[*boxConn]struct{}{}, max: p.limits.Conns}
 	p.slots = make(chan struct{}, p.limits.Requests)
 	p.events = rate.NewLimiter(rate.Limit(p.limits.EventRate), int(10*p.limits.EventRate)+1)
-	p.tls = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: p.certificate}
+	p.tls = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, DynamicRecordSizingDisabled: true, GetCertificate: p.certificate}
 	p.connectors()
 	return p, nil
 }
@@ -122,14 +123,23 @@ func (p *Proxy) connectors() {
 	if d.own == nil {
 		d.own = ownAddrs
 	}
-	p.out = &http.Transport{
-		DialContext: d.connect, TLSClientConfig: &tls.Config{RootCAs: p.conf.Roots, MinVersion: tls.VersionTLS12},
-		ForceAttemptHTTP2: true, DisableCompression: true, MaxIdleConns: 100, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
+	var h1 http.Protocols
+	h1.SetHTTP1(true)
+	p.out = p.outward(d)
+	p.out1 = p.outward(d)
+	p.out1.Protocols = &h1
+	p.out.ForceAttemptHTTP2 = true
+	p.inside = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 4 * int64(p.limits.HeaderBytes)}
+	p.forward = p.newForward()
+}
+
+func (p *Proxy) outward(d *dialer) *http.Transport {
+	return &http.Transport{
+		DialContext: d.connect, TLSClientConfig: &tls.Config{RootCAs: p.conf.Roots, MinVersion: tls.VersionTLS12, DynamicRecordSizingDisabled: true},
+		DisableCompression: true, MaxIdleConns: 100, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
 		TLSHandshakeTimeout: p.limits.Handshake, ExpectContinueTimeout: time.Second,
 		MaxResponseHeaderBytes: 4 * int64(p.limits.HeaderBytes), WriteBufferSize: 64 << 10, ReadBufferSize: 64 << 10,
 	}
-	p.inside = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 4 * int64(p.limits.HeaderBytes)}
-	p.forward = p.newForward()
 }
 
 // Env implements sandbox.Proxy: the placeholders.
@@ -162,6 +172,7 @@ func (p *Proxy) SetPolicy(to Policy) (closed []Rule, err error) {
 	}
 	p.conns.closeIf(func(c *boxConn) bool { return !c.forward && p.closedTo(c.to) != "" })
 	p.out.CloseIdleConnections()
+	p.out1.CloseIdleConnections()
 	p.tell(Event{Kind: KindPolicy})
 	return closed, nil
 }
@@ -216,6 +227,7 @@ func (p *Proxy) ServeForward(ctx context.Context, l sandbox.Listeners, forward .
 	}
 	p.running.Wait()
 	p.out.CloseIdleConnections()
+	p.out1.CloseIdleConnections()
 	p.inside.CloseIdleConnections()
 	p.flushDropped()
 	close(failed)
