@@ -41,7 +41,11 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "ZENO_TEST_STAGE2="+stage2Path, "TMPDIR="+dir, "HOME="+dir)
+	data := filepath.Join(filepath.Dir(stage2Path), "testdata")
+	if err := os.CopyFS(data, os.DirFS("testdata")); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Env = append(os.Environ(), "ZENO_TEST_STAGE2="+stage2Path, "ZENO_TEST_DATA="+data, "TMPDIR="+dir, "HOME="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinary, Gid: ordinary}}
 	out, err := cmd.CombinedOutput()
 	for _, line := range strings.Split(string(out), "\n") {

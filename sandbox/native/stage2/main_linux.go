@@ -1,6 +1,7 @@
 package stage2
 
 import (
+	"math"
 	"syscall"
 	"time"
 
@@ -17,6 +18,10 @@ type failure struct {
 // It does not return.
 func Main() {
 	unix.CloseOnExec(ControlFD)
+	if err := unix.CloseRange(ControlFD+1, math.MaxInt32, 0); err != nil { // what zeno has open without close-on-exec
+		sendMessage(MsgError, append(PutNumbers(uint64(fail("", err).err)), "close_range"...))
+		exit(1)
+	}
 	cfg, fds := firstMessage()
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // not before: the host could not write the maps of ids
 	b := &box{table: table{pids: map[int]uint64{}}, some: make(chan struct{}, 1), spawn: make(chan request)}

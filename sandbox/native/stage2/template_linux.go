@@ -21,6 +21,11 @@ type request struct {
 // forks from there: a child has what its thread has, so the first program and every later one are confined alike.
 func (b *box) template(cfg *Config, ready chan<- *failure) {
 	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		// Not this one: it stands for the process when a program asks whom it may signal or trace.
+		go b.template(cfg, ready)
+		select {}
+	}
 	f := confine(cfg)
 	ready <- f
 	if f != nil {
