@@ -102,7 +102,8 @@ func (h *host) filter(name string) ([]byte, error) {
 	return f, nil
 }
 
-// pinned is the same filter with sched_setaffinity refused, for where processors are bounded by affinity alone.
+// pinned is the filter for where no cgroup bounds a box: processors are bounded by affinity alone, which must not be
+// changed, and memory that is nobody's (memory files, System V segments) would be counted by no one.
 func (h *host) pinned(name string) ([]byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,7 +111,7 @@ func (h *host) pinned(name string) ([]byte, error) {
 		return f, nil
 	}
 	p, _ := seccomp.Named(name)
-	f, err := seccomp.Assemble(p.Without("sched_setaffinity", "sched_setattr"), runtime.GOARCH)
+	f, err := seccomp.Assemble(p.Without("sched_setaffinity", "sched_setattr", "memfd_create", "shmget"), runtime.GOARCH)
 	if err != nil {
 		return nil, err
 	}

@@ -62,6 +62,57 @@ time.sleep(8)' & done; wait; echo done`
 	})
 }
 
+// Memory that no process holds as its own: it counts all the same.
+func TestMemoryIsBoundedHoweverItIsHeld(t *testing.T) {
+	for name, script := range map[string]string{
+		"shared": `python3 -c '
+import mmap, time
+held = []
+for i in range(40):
+    m = mmap.mmap(-1, 8 << 20)
+    for at in range(0, 8 << 20, 4096): m[at] = 1
+    held.append(m)
+print("done")
+time.sleep(5)'`,
+		"memory file": `python3 -c '
+import os, time
+fd = os.memfd_create("x")
+for i in range(40): os.write(fd, b"x" * (8 << 20))
+print("done")
+time.sleep(5)'`,
+		"tmpfs": `head -c 320M /dev/zero > /tmp/x && echo done; sleep 1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bothWays(t, func(t *testing.T, b *native.Backend) {
+				big := sh(t, b, script, func(s *sandbox.Spec) { s.Memory = 1 << 30 })
+				if !strings.Contains(big.Out, "done") && !strings.Contains(big.Err, "not permitted") {
+					t.Fatalf("with enough memory: got %+v", big)
+				}
+				res := sh(t, b, script, func(s *sandbox.Spec) { s.Memory = 128 << 20 })
+				if res.Exit == 0 && strings.Contains(res.Out, "done") || res.PeakRSS > 300<<20 {
+					t.Errorf("with 128M: got %+v, want it ended", res)
+				}
+			})
+		})
+	}
+}
+
+func TestNamedPipesWork(t *testing.T) {
+	if res := sh(t, backend(t), `mkfifo p && (echo through > p & cat p)`); res.Out != "through\n" {
+		t.Errorf("got %+v", res)
+	}
+}
+
+// A crash in a box calls no program of the host's.
+func TestCoreDumps(t *testing.T) {
+	if res := sh(t, backend(t), `ulimit -c; ulimit -H -c; kill -SEGV $$`); res.Out != "0\n0\n" || res.Signal != "SIGSEGV" { // 1 byte is 0 blocks
+		t.Errorf("got %+v", res)
+	}
+	if res := sh(t, backend(t), `grep -i core /proc/self/limits`); !strings.Contains(res.Out, " 1 ") {
+		t.Errorf("got %q, want 1 byte", res.Out)
+	}
+}
+
 func TestProcessesAreBounded(t *testing.T) {
 	const fork = `i=0; while [ $i -lt 60 ]; do sleep 5 & i=$((i+1)); echo $i; done; echo done`
 	bothWays(t, func(t *testing.T, b *native.Backend) {

@@ -171,7 +171,7 @@ const threads = 12
 // rlimits are the bounds that hold without cgroups too, and those that stand in for them.
 func (b *Backend) rlimits(s *sandbox.Spec) ([]stage2.Rlimit, []uint64) {
 	out := []stage2.Rlimit{
-		capped(unix.RLIMIT_CORE, 0),
+		capped(unix.RLIMIT_CORE, 1), // not 0: that lets the kernel call the host's handler of core dumps
 		capped(unix.RLIMIT_FSIZE, uint64(s.Disk)),
 		capped(unix.RLIMIT_NOFILE, 65536),
 		capped(unix.RLIMIT_MEMLOCK, 8<<20),

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -176,12 +175,11 @@ func (y *body) pids() []int {
 	return out
 }
 
-// watchMemory stands in for a memory cgroup: each process has a limit of its own, and this adds them up. What is shared
-// between processes is counted once for each, as pages of files are not at all.
+// watchMemory stands in for a memory cgroup: each process has a limit of its own, and this adds them up. Memory that
+// processes share is counted for each of them, as pages of files are not at all.
 func (y *body) watchMemory(done <-chan struct{}) {
 	tick := time.NewTicker(memoryTick)
 	defer tick.Stop()
-	page := int64(syscall.Getpagesize())
 	for {
 		select {
 		case <-done:
@@ -190,18 +188,25 @@ func (y *body) watchMemory(done <-chan struct{}) {
 		}
 		total := int64(0)
 		for _, pid := range y.pids() {
-			text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
-			f := strings.Fields(string(text))
-			if len(f) < 3 {
-				continue
-			}
-			resident, _ := strconv.ParseInt(f[1], 10, 64)
-			shared, _ := strconv.ParseInt(f[2], 10, 64)
-			total += (resident - shared) * page
+			total += resident(pid)
 		}
 		if total > y.spec.Memory {
 			y.kill(sandbox.KilledOOM)
 			return
 		}
 	}
+}
+
+// resident is the memory of a process, without pages of files.
+func resident(pid int) (bytes int64) {
+	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	for _, line := range strings.Split(string(text), "\n") {
+		name, rest, _ := strings.Cut(line, ":")
+		if name != "RssAnon" && name != "RssShmem" {
+			continue
+		}
+		kb, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(rest, "kB")), 10, 64)
+		bytes += kb << 10
+	}
+	return bytes
 }

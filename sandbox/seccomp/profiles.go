@@ -54,7 +54,7 @@ const refused = `
 mount umount2 pivot_root chroot swapon swapoff reboot sethostname setdomainname init_module finit_module delete_module
 kexec_load kexec_file_load bpf perf_event_open add_key request_key keyctl iopl ioperm acct syslog quotactl quotactl_fd
 open_by_handle_at name_to_handle_at lookup_dcookie fanotify_init fanotify_mark settimeofday clock_settime clock_adjtime adjtimex
-unshare setns open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr open_tree_attr statmount listmount mknod mknodat
+unshare setns open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr open_tree_attr statmount listmount
 userfaultfd move_pages migrate_pages mbind set_mempolicy get_mempolicy set_mempolicy_home_node kcmp pidfd_getfd vhangup
 nfsservctl modify_ldt uselib ustat sysfs _sysctl get_kernel_syms query_module create_module afs_syscall tuxcall security
 getpmsg putpmsg vserver memfd_secret process_madvise`
@@ -71,6 +71,8 @@ func Default() Profile {
 		Rules: []Rule{
 			{"clone", []Test{{Arg: 0, Op: NoBits, Values: []uint32{newNamespaces}}}},
 			{"personality", []Test{{Arg: 0, Op: OneOf, Values: []uint32{0, 0xffffffff}}}},
+			{"mknod", []Test{{Arg: 1, Op: NoBits, Values: []uint32{deviceBit}}}},
+			{"mknodat", []Test{{Arg: 2, Op: NoBits, Values: []uint32{deviceBit}}}},
 			{"ioctl", []Test{{Arg: 1, Op: NoneOf, Values: terminalInjection}}},
 			{"socket", []Test{
 				{Arg: 0, Op: OneOf, Values: []uint32{afUnix, afInet, afInet6, afNetlink}},
@@ -79,6 +81,9 @@ func Default() Profile {
 		},
 	}
 }
+
+// deviceBit is set in the modes of character and block devices alone: pipes, sockets and files may be made.
+const deviceBit = 0x2000
 
 // terminalInjection are TIOCSTI and TIOCLINUX, which type into a terminal, and TIOCSETD, which loads line disciplines.
 var terminalInjection = []uint32{0x5412, 0x541c, 0x5423}
@@ -103,14 +108,16 @@ func Strict() Profile {
 		}
 	}
 	p.Allow = allow
-	p.Rules = []Rule{
-		p.Rules[0],
-		p.Rules[2],
-		{"socket", []Test{
-			{Arg: 0, Op: OneOf, Values: []uint32{afUnix, afInet, afInet6}},
-			{Arg: 1, Op: OneOf, Values: streams()},
-		}},
+	var rules []Rule
+	for _, r := range p.Rules {
+		if r.Name != "personality" && r.Name != "socket" {
+			rules = append(rules, r)
+		}
 	}
+	p.Rules = append(rules, Rule{"socket", []Test{
+		{Arg: 0, Op: OneOf, Values: []uint32{afUnix, afInet, afInet6}},
+		{Arg: 1, Op: OneOf, Values: streams()},
+	}})
 	p.Deny = append(p.Deny, "personality")
 	return p
 }

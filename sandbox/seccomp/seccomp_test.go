@@ -137,6 +137,10 @@ func TestArguments(t *testing.T) {
 		{"default", "ioctl", []uint32{0, 0x5412}, deny},
 		{"default", "ioctl", []uint32{0, 0x541c}, deny},
 		{"default", "ioctl", []uint32{0, 0x5423}, deny},
+		{"default", "mknod", []uint32{0, 0x1000 | 0o600}, allow}, // a pipe
+		{"default", "mknodat", []uint32{0, 0, 0xc000}, allow},    // a socket
+		{"default", "mknod", []uint32{0, 0x2000}, deny},          // a character device
+		{"strict", "mknodat", []uint32{0, 0, 0x6000}, deny},      // a block device
 		{"default", "ptrace", nil, allow},
 		{"strict", "ptrace", nil, deny},
 	} {
