@@ -55,6 +55,9 @@ func (c *Core) verbs() []control.Verb {
 		{Name: "processes/run-now", Doc: "run processes once, now: {names}", Change: true, Call: c.verbRunNow},
 		{Name: "freeze", Doc: "stop new evals, spawns and runs, and keep all state: {why}", Change: true, Call: c.verbFreeze},
 		{Name: "thaw", Doc: "end a freeze", Change: true, Call: c.verbThaw},
+		{Name: "inbox", Doc: "the questions that wait for a person", Call: c.verbInbox},
+		{Name: "answer", Doc: "answer a question: {id, text}", Change: true, Call: c.verbAnswer},
+		{Name: "cancel", Doc: "end a spawn: {spawn, why}", Change: true, Call: c.verbCancel},
 		{Name: "gc", Doc: "remove what ended long ago: {keep-ms, dry-run}", Change: true, Call: c.verbGC},
 		{Name: "stop", Doc: "drain and end: {now, timeout-ms}", Change: true, Call: c.verbStop},
 	}

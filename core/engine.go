@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -51,7 +52,7 @@ func (c *Core) lispStop(f *stopForm) {
 
 func (c *Core) lispDrain(d bind.Duration) error {
 	if d <= 0 {
-		return fmt.Errorf(`drain!: got %s, want more than 0; (stop! {:now true}) waits for nothing`, time.Duration(d))
+		return fmt.Errorf(`got %s, want more than 0; (stop! {:now true}) waits for nothing`, time.Duration(d))
 	}
 	c.life.mu.Lock()
 	defer c.life.mu.Unlock()
@@ -90,16 +91,16 @@ type listenForm struct {
 }
 
 // addr is where to listen: loopback unless more is asked for by name.
-func (f listenForm) addr(what string) (string, error) {
+func (f listenForm) addr() (string, error) {
 	if f.Host == "" {
 		f.Host = "127.0.0.1"
 	}
 	if f.Port < 0 || f.Port > 65535 {
-		return "", fmt.Errorf("%s: :port: got %d, want 0 (any free one) to 65535", what, f.Port)
+		return "", fmt.Errorf(":port: got %d, want 0 (any free one) to 65535", f.Port)
 	}
 	ip := net.ParseIP(f.Host)
 	if loopback := f.Host == "localhost" || ip != nil && ip.IsLoopback(); !loopback && !f.AllowNonLoopback {
-		return "", fmt.Errorf("%s: :host: got %q, want a loopback address, or :allow-non-loopback true with it", what, f.Host)
+		return "", fmt.Errorf(":host: got %q, want a loopback address, or :allow-non-loopback true with it", f.Host)
 	}
 	return net.JoinHostPort(f.Host, strconv.Itoa(f.Port)), nil
 }
@@ -107,9 +108,9 @@ func (f listenForm) addr(what string) (string, error) {
 func (c *Core) lispListen(ctx context.Context, f listenForm) (map[string]string, error) {
 	s := c.control.Load()
 	if s == nil {
-		return nil, fmt.Errorf("listen!: got an instance that serves no home, want the one of `zeno --daemon` or the REPL")
+		return nil, errors.New("got an instance that serves no home, want the one of `zeno --daemon` or the REPL")
 	}
-	addr, err := f.addr("listen!")
+	addr, err := f.addr()
 	if err != nil {
 		return nil, err
 	}

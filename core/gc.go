@@ -213,7 +213,7 @@ func (c *Core) verbGC(ctx context.Context, q control.Request) (any, error) {
 // lispBackup is zeno.engine/backup!.
 func (c *Core) lispBackup(ctx context.Context, to string) (map[string]any, error) {
 	if c.conf.Home == nil || !c.conf.Home.Exists() {
-		return nil, errors.New("backup!: got an instance without a home, want one with")
+		return nil, errors.New("got an instance without a home, want one with")
 	}
 	if f, err := c.journalFile(); err == nil {
 		_ = f.Flush(ctx) // what cannot be written is not in the file, and reported elsewhere
@@ -237,13 +237,13 @@ type retentionForm struct {
 // retention is zeno.journal/retention!.
 func (c *Core) retention(ctx context.Context, f retentionForm) error {
 	if c.home == nil {
-		return errors.New("retention!: got an instance without a journal of a home, want one with")
+		return errors.New("got an instance without a journal of a home, want one with")
 	}
 	if f.Events < 0 {
-		return fmt.Errorf("retention!: :events: got %d, want 0 for %d, or more", f.Events, journal.DefaultRetainedEvents)
+		return fmt.Errorf(":events: got %d, want 0 for %d, or more", f.Events, journal.DefaultRetainedEvents)
 	}
 	if f.Payloads > 0 && f.Keep > 0 && f.Payloads > f.Keep {
-		return fmt.Errorf("retention!: :payloads: got %s, want no more than :keep, %s", time.Duration(f.Payloads), time.Duration(f.Keep))
+		return fmt.Errorf(":payloads: got %s, want no more than :keep, %s", time.Duration(f.Payloads), time.Duration(f.Keep))
 	}
 	return c.home.retain(ctx, journal.Retention{Events: f.Events, Age: time.Duration(f.Keep), Bytes: int64(f.MaxSize), PayloadAge: time.Duration(f.Payloads)})
 }

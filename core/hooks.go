@@ -311,7 +311,7 @@ func deliveryMap(t *value.Thread, d webhook.Delivery) value.Value {
 }
 
 func (c *Core) listenHooks(ctx context.Context, f listenForm) (map[string]string, error) {
-	addr, err := f.addr("webhooks!")
+	addr, err := f.addr()
 	if err != nil {
 		return nil, err
 	}

@@ -10,10 +10,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reflection-dev/zeno/core/spawn/guard"
+	"github.com/reflection-dev/zeno/sandbox/native/stage2"
 )
 
 // TestMain makes the test binary zeno, its guard and a stand-in for an agent CLI, each when it is called so.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == stage2.Word {
+		stage2.Main()
+	}
 	if len(os.Args) > 1 && os.Args[1] == guard.Word {
 		os.Exit(guard.Main(os.Args[2:]))
 	}
@@ -46,7 +50,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "waitfile": waitFile, "eventually": eventually},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "waitfile": waitFile, "eventually": eventually, "post": deliver},
 	})
 }
 
