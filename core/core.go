@@ -74,7 +74,6 @@ type Core struct {
 	life      *life
 	asks      *asks
 	budgets
-	running running
 	hooks   hooks
 	state   func() (string, error)        // the state directory, made by the first who needs it
 	booting atomic.Bool                   // init.joke is loading

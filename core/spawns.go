@@ -231,7 +231,6 @@ func (c *Core) spawnStarting(e spawn.Event) error {
 
 // spawnEvent records what a spawn's runner tells.
 func (c *Core) spawnEvent(e spawn.Event) {
-	c.running.event(e)
 	je := journal.Event{At: e.Time, Role: e.Role, Spawn: e.Spawn, Data: map[string]any{"backend": e.Backend}}
 	switch e.Kind {
 	case spawn.Started: // recorded before: see spawnStarting
