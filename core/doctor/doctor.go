@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/reflection-dev/zeno/core/spawn/backend"
+	"github.com/reflection-dev/zeno/sandbox"
 )
 
 // Status is how an attempt ended.
@@ -50,6 +51,7 @@ type Config struct {
 	Home     string                     // its state directory is tried, and its journal verified; "" tries the temporary directory
 	Path     string                     // PATH to look on; "" is that of this process
 	Backends map[string]backend.Backend // nil: backend.Table()
+	Boxes    []sandbox.Backend          // each runs a box
 	Need     []string                   // names of checks that are required too
 	Timeout  time.Duration              // of one attempt; 0: 15 s
 }
@@ -69,7 +71,7 @@ func Run(ctx context.Context, conf Config) (Report, error) {
 	if conf.Backends == nil {
 		conf.Backends = backend.Table()
 	}
-	all := slices.Concat(zeno(conf), agents(conf), programs(conf), sandboxes())
+	all := slices.Concat(zeno(conf), agents(conf), programs(conf), sandboxes(), boxes(conf))
 	if err := known(conf.Need, all); err != nil {
 		return Report{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/reflection-dev/zeno/core/doctor"
 	"github.com/reflection-dev/zeno/core/journal"
 	"github.com/reflection-dev/zeno/core/spawn/backend"
+	"github.com/reflection-dev/zeno/sandbox"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -143,5 +144,28 @@ func TestAgents(t *testing.T) {
 	}
 	if _, err := doctor.Run(context.Background(), doctor.Config{Need: []string{"nothing"}}); err == nil || !strings.Contains(err.Error(), "userns") {
 		t.Errorf("an unknown need: got %v, want it to name what there is", err)
+	}
+}
+
+// box is a backend that only probes.
+type box struct {
+	sandbox.Backend
+	report sandbox.Report
+}
+
+func (b box) Name() string                         { return b.report.Backend }
+func (b box) Probe(context.Context) sandbox.Report { return b.report }
+
+// A box that does not run has failed, with all that is to be done; one that lacks a limit is told of.
+func TestBoxes(t *testing.T) {
+	ok, no := sandbox.Check{What: "boxes", OK: true}, sandbox.Check{What: "cpus", How: "no cgroup", Fix: "delegate one"}
+	_, checks := run(t, doctor.Config{Backends: map[string]backend.Backend{}, Boxes: []sandbox.Backend{
+		box{report: sandbox.Report{Backend: "all", Usable: true, Checks: []sandbox.Check{ok}}},
+		box{report: sandbox.Report{Backend: "some", Usable: true, Checks: []sandbox.Check{ok, no}}},
+		box{report: sandbox.Report{Backend: "none", Checks: []sandbox.Check{no}}}}})
+	for name, want := range map[string]doctor.Status{"all": doctor.OK, "some": doctor.Warn, "none": doctor.Failed} {
+		if c := checks[name]; c.Status != want || (want != doctor.OK && (c.Fix != "delegate one" || !strings.Contains(c.Detail, "cpus (no cgroup)"))) {
+			t.Errorf("%s: got %+v, want %s", name, c, want)
+		}
 	}
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/reflection-dev/zeno/core/doctor"
 	"github.com/reflection-dev/zeno/core/home"
+	"github.com/reflection-dev/zeno/sandbox"
+	"github.com/reflection-dev/zeno/sandbox/native"
 )
 
 // doctorCmd is `zeno doctor`.
@@ -35,7 +38,12 @@ func (d *doctorCmd) Run(a *app) error {
 		return usage(err)
 	}
 	return a.attend(func(ctx context.Context) error {
-		rep, err := doctor.Run(ctx, doctor.Config{Home: h.Dir, Path: a.std.Getenv("PATH"), Need: d.Need})
+		boxes, done, err := boxesToTry()
+		if err != nil {
+			return err
+		}
+		defer done()
+		rep, err := doctor.Run(ctx, doctor.Config{Home: h.Dir, Path: a.std.Getenv("PATH"), Need: d.Need, Boxes: boxes})
 		if err != nil {
 			return usage(err)
 		}
@@ -49,6 +57,21 @@ func (d *doctorCmd) Run(a *app) error {
 		}
 		return err
 	})
+}
+
+// boxesToTry gives the backends that can be tried, with a state of their own.
+func boxesToTry() (list []sandbox.Backend, done func(), err error) {
+	state, err := os.MkdirTemp("", "zeno-doctor-")
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() { _ = os.RemoveAll(state) }
+	b, err := native.New(native.Config{StateDir: state})
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return []sandbox.Backend{b}, done, nil
 }
 
 func printDoctor(w io.Writer, rep doctor.Report) {
