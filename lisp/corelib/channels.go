@@ -15,6 +15,8 @@ func channels() []Def {
 		{Name: "chan", F0: func(t *Thread) Value { return newChannel(t, 0) }, F1: chanOf, Arglists: "([] [n])", Doc: "A channel that holds up to n values that nobody has taken yet; none without n. close! closes it."},
 		{Name: "<!", F1: chanTake, Arglists: "([ch])", Doc: "Takes the next value of the channel, waiting for one; nil when it is closed and empty. Throws what a go block threw."},
 		{Name: ">!", F2: chanPut, Arglists: "([ch val])", Doc: "Gives the channel a value, which is not nil, waiting until there is room or somebody takes it: true; false when it is closed."},
+		{Name: "poll!", F1: chanPoll, Arglists: "([ch])", Doc: "As <!, but does not wait: nil when there is nothing to take at once."},
+		{Name: "offer!", F2: chanOffer, Arglists: "([ch val])", Doc: "As >!, but does not wait: false when there is no room and nobody who takes at once."},
 		hostMacro("go", 0, many, "([& body])", "Evaluates body on another thread. Gives a channel that gets the value, if it is not nil, and is then closed; what body throws is thrown by <!.", macGo),
 		{Name: "go*", F1: goCall, Arglists: "([f])", Doc: "What go expands to: calls f on another thread and gives a channel of the result."},
 	}
@@ -53,8 +55,11 @@ func newChannel(t *Thread, room int) Value {
 }
 
 func chanOf(t *Thread, n Value) Value {
-	if !n.IsInt() || n.Int() < 0 {
+	if !n.IsInt() {
 		panic(value.TypeError(t, "chan", n, "a number of values, 0 or more"))
+	}
+	if n.Int() < 0 {
+		panic(value.ArgError("chan: got %d, want 0 or more: the buffer size must be non-negative", n.Int()))
 	}
 	return newChannel(t, int(n.Int()))
 }
@@ -75,31 +80,64 @@ func chanTake(t *Thread, ch Value) Value {
 	return m.v
 }
 
-func chanPut(t *Thread, ch, v Value) Value {
-	c := channelOf(t, ">!", ch)
-	if v.IsNil() {
-		panic(value.ArgError(">!: got nil, want a value that is not: nil is what <! gives of a closed channel"))
+func chanPoll(t *Thread, ch Value) Value {
+	c := channelOf(t, "poll!", ch)
+	c.mu.Lock()
+	var m message
+	if len(c.held) > 0 || len(c.putters) > 0 {
+		m = c.next()
 	}
-	return value.Bool(c.put(t, message{v: v}))
+	c.mu.Unlock()
+	if m.ex != nil {
+		panic(m.ex)
+	}
+	return m.v
 }
 
-// put gives m to whoever waits for it, or keeps it, or waits; false when the channel is closed.
-func (c *channel) put(t *Thread, m message) bool {
+func chanPut(t *Thread, ch, v Value) Value {
+	c := channelOf(t, ">!", ch)
+	return value.Bool(c.put(t, messageOf(">!", v)))
+}
+
+func chanOffer(t *Thread, ch, v Value) Value {
+	c := channelOf(t, "offer!", ch)
+	m := messageOf("offer!", v)
 	c.mu.Lock()
+	taken, _ := c.offer(m)
+	c.mu.Unlock()
+	return value.Bool(taken)
+}
+
+func messageOf(who string, v Value) message {
+	if v.IsNil() {
+		panic(value.ArgError("%s: got nil, want a value that is not (Can't put nil on channel): nil is what <! gives of a closed one", who))
+	}
+	return message{v: v}
+}
+
+// offer gives m to whoever waits for it, or keeps it; neither when the channel is closed or has no room. The lock is held.
+func (c *channel) offer(m message) (taken, closed bool) {
 	switch {
 	case c.closed:
-		c.mu.Unlock()
-		return false
+		return false, true
 	case len(c.takers) > 0:
 		w := c.takers[0]
 		c.takers = c.takers[1:]
 		w.end(m, true)
-		c.mu.Unlock()
-		return true
+		return true, false
 	case len(c.held) < c.room:
 		c.held = append(c.held, m)
+		return true, false
+	}
+	return false, false
+}
+
+// put is offer, but waits for room; false when the channel is closed.
+func (c *channel) put(t *Thread, m message) bool {
+	c.mu.Lock()
+	if taken, closed := c.offer(m); taken || closed {
 		c.mu.Unlock()
-		return true
+		return taken
 	}
 	w := &waiting{message: m, done: make(chan struct{})}
 	c.putters = append(c.putters, w)

@@ -79,6 +79,6 @@ func noClause(t *value.Thread, who, v value.Value) value.Value {
 	if who.Kind() != value.KindString {
 		panic(value.TypeError(t, "no-clause*", who, "a string"))
 	}
-	panic(value.ArgError("%s: got %s, want a value that some clause matches; add a default as the last form",
+	panic(value.ArgError("%s: got a value that no clause matches (No matching clause: %s); add a default as the last form",
 		who.Text(), value.Brief(t, v)))
 }

@@ -219,7 +219,7 @@ func TestMacroPrograms(t *testing.T) {
 		{"(meta-of (fn [] 1))", "nil"}, {"(meta-of ^:a (fn [] 1))", "{:a true}"},
 		{"(try (assert (= 1 2)) (catch AssertionError e (message e)))", `"Assert failed: (= 1 2)"`},
 		{"(try (assert (= 1 2) \"no\") (catch AssertionError e (message e)))", `"Assert failed: no\n(= 1 2)"`},
-		{"(try (case 3 1 :one) (catch IllegalArgumentException e (message e)))", `"case: got 3, want a value that some clause matches; add a default as the last form"`},
+		{"(try (case 3 1 :one) (catch IllegalArgumentException e (message e)))", `"case: got a value that no clause matches (No matching clause: 3); add a default as the last form"`},
 
 		{"(let [a (atom 0)] (while (< @a 5) (swap! a inc)) @a)", "5"},
 		{"(let [a (atom [])] (dotimes [i 3] (swap! a conj i)) @a)", "[0 1 2]"}, {"(dotimes [i -1] (throw 1))", "nil"},

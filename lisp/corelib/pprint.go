@@ -255,7 +255,7 @@ func printTable(t *Thread, ks, rows Value) Value {
 		s := value.ToString(t, v)
 		t.Charge(len(s) + 16)
 		row[i] = s
-		width[i] = max(width[i], utf8.RuneCountInString(s))
+		width[i] = max(width[i], columns(s))
 	}
 	for i, k := range keys {
 		cell(table[0], i, k)
@@ -284,9 +284,40 @@ func printTable(t *Thread, ks, rows Value) Value {
 	return value.Nil
 }
 
+// columns counts the characters of s that a terminal shows: those of its hyperlinks (OSC 8) and colours do not.
+func columns(s string) int {
+	n := utf8.RuneCountInString(s)
+	for i := strings.IndexByte(s, 0x1b); i >= 0; i = strings.IndexByte(s, 0x1b) {
+		s = s[i:]
+		hidden := escapeLen(s)
+		n -= utf8.RuneCountInString(s[:hidden])
+		s = s[hidden:]
+	}
+	return n
+}
+
+// escapeLen gives the length of the sequence that s, which starts with ESC, begins with; 1 if it is none that is known here.
+func escapeLen(s string) int {
+	switch {
+	case strings.HasPrefix(s, "\x1b]8;"):
+		end := strings.IndexByte(s, 0x07)
+		if st := strings.Index(s[1:], "\x1b\\"); st >= 0 && (end < 0 || st < end) {
+			return st + 3
+		}
+		if end >= 0 {
+			return end + 1
+		}
+	case strings.HasPrefix(s, "\x1b["):
+		if end := strings.IndexFunc(s[2:], func(r rune) bool { return r >= '@' && r <= '~' }); end >= 0 {
+			return end + 3
+		}
+	}
+	return 1
+}
+
 func tableRow(t *Thread, p *value.Printer, row []string, width []int) {
 	for i, s := range row {
-		pad := width[i] - utf8.RuneCountInString(s)
+		pad := width[i] - columns(s)
 		t.Charge(pad)
 		p.Text(t, "| "+strings.Repeat(" ", pad))
 		p.Text(t, s)

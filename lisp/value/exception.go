@@ -83,7 +83,7 @@ func KnownClass(class string) bool {
 		class = class[strings.LastIndexByte(class, '.')+1:]
 	}
 	_, ok := ancestry[class]
-	return ok || class == "Throwable" || class == "Object"
+	return ok || class == "Throwable" || class == "Object" || class == "ExInfo"
 }
 
 // IsA tells whether e is of the class or of one below it. As in the dialect, Error catches everything, like Throwable and
@@ -95,6 +95,10 @@ func (e *Exception) IsA(class string) bool {
 	switch class {
 	case "Throwable", "Exception", "Error", "Object":
 		return true
+	case "ExInfo": // Joker's name
+		class = "ExceptionInfo"
+	case "EvalError": // in Joker, what the evaluator throws, and not the program
+		return e.Class != "ExceptionInfo" && e.Class != "ParseError"
 	}
 	for c := e.Class; c != ""; c = ancestry[c] {
 		if c == class {
