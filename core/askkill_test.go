@@ -251,7 +251,7 @@ func zombie(pid int) bool {
 
 // TestRealAskSurvivesKill does so with the real CLIs: in the session the answer stands once, whatever was killed when.
 func TestRealAskSurvivesKill(t *testing.T) {
-	eachCLI(t, func(t *testing.T, cli string) {
+	twoCLIs(t, func(t *testing.T, cli string) {
 		for _, point := range []string{"asked", "resuming", "started", "resumed"} {
 			t.Run(point, func(t *testing.T) {
 				path := npmcli.Need(t, cli)
@@ -288,6 +288,9 @@ func TestRealAskSurvivesKill(t *testing.T) {
 				if err != nil {
 					t.Fatalf("got %s, want an end: %v", q.State, err)
 				}
+				if q.State == ask.Unknown && point != "started" {
+					t.Errorf("got unknown (%s), want it decided", q.Note)
+				}
 				if q.State == ask.Unknown {
 					t.Logf("%s, killed at %s: unknown: %s", cli, point, q.Note)
 					if n := k.lines("note 2"); n != 0 {
@@ -316,6 +319,16 @@ func TestRealAskSurvivesKill(t *testing.T) {
 			})
 		}
 	})
+}
+
+// twoCLIs runs a test for a CLI that writes its session before it asks the model, and for one that does not.
+func twoCLIs(t *testing.T, test func(t *testing.T, cli string)) {
+	for _, cli := range []string{"claude", "omp"} {
+		t.Run(cli, func(t *testing.T) {
+			t.Parallel()
+			test(t, cli)
+		})
+	}
 }
 
 func realKillProgram(cli, base string) string {

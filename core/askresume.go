@@ -326,7 +326,7 @@ func (a *asks) resume(d *ask.Desk, q ask.Ask) {
 	}
 	from := q.State
 	q, ok, err := d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool {
-		q.State, q.Note = ask.Resuming, ""
+		q.State, q.Note, q.Begun = ask.Resuming, "", false
 		q.Attempt++
 		return true
 	}, ask.Answered, ask.Called)
@@ -511,8 +511,9 @@ func (a *asks) recoverResume(d *ask.Desk, runner *spawn.Runner, q ask.Ask) error
 		return err
 	}
 	var req spawn.Request
-	_ = json.Unmarshal(sp.Request, &req)   // what does not read has no backend, and is not sent again
-	again := req.Backend == spawn.Scripted // its agent is called only once the answer counts as arrived
+	_ = json.Unmarshal(sp.Request, &req) // what does not read has no backend, and is not sent again
+	// A scripted agent is called only once the answer counts as arrived.
+	again := !q.Begun || req.Backend == spawn.Scripted
 	if !again {
 		found, err := runner.InSession(q.Spawn, q.Marker())
 		switch {

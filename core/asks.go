@@ -291,16 +291,31 @@ func (a *asks) askedBy(id string) string {
 	return q.ID
 }
 
-// started notes that the agent of a spawn was started.
-func (a *asks) started(id string) {
+// started notes that the agent of a spawn is about to be started. Where it goes on with an answer, that is durable before
+// it does: an attempt that has not begun may be made again.
+func (a *asks) started(id string) error {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if r := a.runs[id]; r != nil {
-		r.started = true
-		if r.resuming != "" {
-			a.at("started")
-		}
+	r := a.runs[id]
+	if r == nil {
+		a.mu.Unlock()
+		return nil
 	}
+	question := r.resuming
+	a.mu.Unlock()
+	if question != "" {
+		d, err := a.open()
+		if err == nil {
+			_, _, err = d.Move(a.ctx(), question, func(q *ask.Ask) bool { q.Begun = true; return true }, ask.Resuming)
+		}
+		if err != nil {
+			return err
+		}
+		a.at("started")
+	}
+	a.mu.Lock()
+	r.started = true
+	a.mu.Unlock()
+	return nil
 }
 
 // arrived records, before the first evaluation of a resumed spawn, that the answer has reached its agent: whatever it does

@@ -225,8 +225,7 @@ func (c *Core) spawnStarting(e spawn.Event) error {
 	if err != nil {
 		return fmt.Errorf("what is started is recorded first, and the record cannot be written: %w", err)
 	}
-	c.asks.started(e.Spawn)
-	return nil
+	return c.asks.started(e.Spawn)
 }
 
 // spawnEvent records what a spawn's runner tells.

@@ -85,6 +85,7 @@ type Ask struct {
 	Answered time.Time `json:"answered,omitzero"`
 	Outcome  string    `json:"outcome,omitempty"` // what the held call gave, for the agent to read
 	Attempt  int       `json:"attempt,omitempty"` // to resume: n of the marker [zeno Q-17/n]
+	Begun    bool      `json:"begun,omitempty"`   // that attempt may have started the agent
 	Note     string    `json:"note,omitempty"`    // why it is Unknown, Expired or Withdrawn
 	Key      string    `json:"key,omitempty"`     // of a Program's question
 	Owner    string    `json:"owner,omitempty"`   // the process that waits, of a question without a key
