@@ -3,8 +3,10 @@ package core_test
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,12 +16,13 @@ import (
 	"github.com/reflection-dev/zeno/core"
 	"github.com/reflection-dev/zeno/core/home"
 	"github.com/reflection-dev/zeno/core/journal"
+	"github.com/reflection-dev/zeno/core/spawn/backend"
 	"github.com/reflection-dev/zeno/core/spawn/guard"
 	"github.com/reflection-dev/zeno/internal/modelserver"
 	"github.com/reflection-dev/zeno/internal/npmcli"
 )
 
-// The e2e tests run what a user runs: a program in a home spawns the real claude and omp from npm, which talk to the
+// The e2e tests run what a user runs: a program in a home spawns the real CLIs from npm, which talk to the
 // scripted model server and to the real gateway. Nothing is replaced but the model.
 
 // keyVar and key: the model server's API key, a canary as well. It is in the environment of the whole test binary since
@@ -60,7 +63,7 @@ func (b *buffer) String() string {
 
 // eachCLI runs a test for every real CLI, side by side.
 func eachCLI(t *testing.T, test func(t *testing.T, cli string)) {
-	for _, cli := range []string{"claude", "omp"} {
+	for _, cli := range slices.Sorted(maps.Keys(backend.Table())) {
 		t.Run(cli, func(t *testing.T) {
 			t.Parallel()
 			test(t, cli)
@@ -80,7 +83,7 @@ func startReal(t *testing.T, cli, src string, change ...func(*core.Config)) *rea
 	r := &real{cli: cli, dir: t.TempDir(), model: modelserver.New(modelserver.Config{}), err: &buffer{}}
 	t.Cleanup(r.model.Close)
 	base := r.model.URL
-	if cli == "omp" {
+	if cli != "claude" && cli != "gemini" { // those speak to the root
 		base += "/v1"
 	}
 	prelude := `(require '[zeno.grant :refer [defcap]] '[zeno.gateway :as gateway] '[zeno.spawn :as spawn] '[zeno.home :as home])

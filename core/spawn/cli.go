@@ -167,12 +167,14 @@ func (s *run) supervise(ctx context.Context, cmd *exec.Cmd, handle *guard.Handle
 	}()
 	tick := time.NewTicker(min(pollEvery, s.req.Stall/4+time.Millisecond))
 	defer tick.Stop()
+	var revoked time.Time // since when the token is gone
 	for {
 		select {
 		case <-done:
 			return
 		case <-tick.C:
 			s.checkStall(out)
+			s.checkRevoked(&revoked)
 		case <-ctx.Done():
 			handle.Kill()
 			select {
@@ -186,6 +188,23 @@ func (s *run) supervise(ctx context.Context, cmd *exec.Cmd, handle *guard.Handle
 		}
 	}
 }
+
+// revokedGrace is how long a CLI whose token was taken away may take to end its turn; some wait for an answer for ever.
+const revokedGrace = 10 * time.Second
+
+// checkRevoked stops a spawn whose token was taken away.
+func (s *run) checkRevoked(since *time.Time) {
+	switch {
+	case !s.conf.Gateway.Activity(s.req.ID).Revoked:
+	case since.IsZero():
+		*since = time.Now()
+	case time.Since(*since) > revokedGrace:
+		s.stop(Failed, "%s", errRevoked)
+	}
+}
+
+// errRevoked says what became of a spawn without a token.
+const errRevoked = "MCP: the token of this spawn was taken away while it ran, so that its last evals were not answered"
 
 // checkStall stops a spawn without output and without a running or recent eval.
 func (s *run) checkStall(out *output) {

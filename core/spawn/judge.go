@@ -27,7 +27,7 @@ func (s *run) judge(ctx context.Context, b backend.Backend, out *output, exit in
 	case exit != 0:
 		return failed("%s: exit code %d%s", b.Name, exit, because(stderr))
 	case seen.Revoked:
-		return failed("MCP: the token of this spawn was taken away while it ran, so that its last evals were not answered%s", because(stderr))
+		return failed("%s%s", errRevoked, because(stderr))
 	case !seen.Connected:
 		return failed("MCP: %s exited 0 but never connected to %s; its state there: %s%s",
 			b.Name, s.endpoint, orUnknown(out.mcp), because(stderr))

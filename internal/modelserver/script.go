@@ -156,7 +156,7 @@ func flatten(v any) string {
 		}
 		return all.String()
 	case map[string]any:
-		for _, key := range []string{"text", "content", "output"} {
+		for _, key := range []string{"text", "content", "output", "error"} {
 			if inner, ok := v[key]; ok {
 				return flatten(inner)
 			}
