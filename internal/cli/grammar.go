@@ -10,23 +10,25 @@ import (
 type grammar struct {
 	Home string `placeholder:"DIR" help:"The home: init.joke, namespaces, state. Default: $$ZENO_HOME, else ~/.zeno."`
 
-	Program programCmd `cmd:"" default:"withargs" hidden:"" name:"run" help:"Run a file, expressions, or the REPL."`
-	Init    initCmd    `cmd:"" help:"Write the smallest useful home."`
-	Demo    demoCmd    `cmd:"" help:"Run the demo: an agent that calls back and gets work done. No key, no network."`
-	Spawn   spawnCmd   `cmd:"" help:"Run one agent of a role to its end and print its answer."`
-	Eval    evalCmd    `cmd:"" help:"Evaluate code as an agent of a role would: its grant, its limits."`
-	Test    testCmd    `cmd:"" help:"Run test suites written in Lisp: *_test.joke and what lies in directories called test."`
-	Connect connectCmd `cmd:"" help:"A REPL in the zeno that serves the home, or -e expressions there."`
-	Journal journalCmd `cmd:"" help:"Read and check the record of what happened: verify, tail, show, export, anchor."`
-	Doctor  doctorCmd  `cmd:"" help:"Try what this machine can do, and say what is missing and how to get it."`
-	DryRun  dryRunCmd  `cmd:"" name:"dry-run" help:"Pass hours of a home's processes in a moment, with stand-ins, and tell what would have happened."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Program  programCmd  `cmd:"" default:"withargs" hidden:"" name:"run" help:"Run a file, expressions, or the REPL."`
+	Init     initCmd     `cmd:"" help:"Write the smallest useful home."`
+	Demo     demoCmd     `cmd:"" help:"Run the demo: an agent that calls back and gets work done. No key, no network."`
+	Spawn    spawnCmd    `cmd:"" help:"Run one agent of a role to its end and print its answer."`
+	Eval     evalCmd     `cmd:"" help:"Evaluate code as an agent of a role would: its grant, its limits."`
+	Test     testCmd     `cmd:"" help:"Run test suites written in Lisp: *_test.joke and what lies in directories called test."`
+	Connect  connectCmd  `cmd:"" help:"A REPL in the zeno that serves the home, or -e expressions there."`
+	Journal  journalCmd  `cmd:"" help:"Read and check the record of what happened: verify, tail, show, export, anchor."`
+	Backends backendsCmd `cmd:"" help:"List the agent CLIs that spawns can use: what is installed, which version was tried, how to install."`
+	Doctor   doctorCmd   `cmd:"" help:"Try what this machine can do, and say what is missing and how to get it."`
+	DryRun   dryRunCmd   `cmd:"" name:"dry-run" help:"Pass hours of a home's processes in a moment, with stand-ins, and tell what would have happened."`
+	Proxy    proxyCmd    `cmd:"" help:"Run the egress proxy of a box by itself, for other backends."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
 	operate
 }
 
 // commands are the words that are no file: `zeno ./init` runs a file of such a name.
 func commands() []string {
-	return append([]string{"init", "demo", "spawn", "eval", "test", "connect", "journal", "doctor", "dry-run", "version"}, operateNames()...)
+	return append([]string{"init", "demo", "spawn", "eval", "test", "connect", "journal", "backends", "doctor", "dry-run", "proxy", "version"}, operateNames()...)
 }
 
 type programCmd struct {
@@ -55,6 +57,7 @@ type spawnCmd struct {
 	Backend string        `placeholder:"NAME" help:"The agent CLI, such as omp (the default) or claude."`
 	System  string        `placeholder:"TEXT" help:"The system prompt."`
 	Timeout time.Duration `placeholder:"20m" help:"When the spawn ends at the latest."`
+	DryRun  bool          `name:"dry-run" help:"Print what would be started, and start nothing: argv, files, names of variables."`
 	JSON    bool          `name:"json" help:"Print the whole result as JSON."`
 }
 

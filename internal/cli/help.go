@@ -26,6 +26,7 @@ Usage:
   zeno inbox; zeno answer Q-17 TEXT       what waits for a person, and the answer
   zeno ps|logs|stop|pause|resume|run-now|freeze|thaw   operate the zeno that serves the home
   zeno gc | zeno backup DIR|FILE.tar.gz   remove what is old; copy a home, also while served
+  zeno proxy FILE --listen ADDR           the egress proxy of a box by itself
   zeno completions bash|zsh|fish | zeno version
 
 Home: --home, else $ZENO_HOME, else ~/.zeno. The REPL, spawn and eval --role load it;
