@@ -145,7 +145,7 @@ func cli(t *testing.T, src string, scripts map[string]string) *core.Core {
 		}
 		table[name] = backend.Backend{Name: name, Argv: []backend.Arg{{Words: []string{"sh"}}, {Words: []string{"-c"}}, {Words: []string{strings.ReplaceAll(script, "$", "$$")}}},
 			Stdin: "${prompt}", ToolName: "eval", Install: "apt-get install dash", Tried: "0.5",
-			Stream: backend.Stream{Rules: []backend.Rule{{Take: take}}}}
+			Stream: backend.Stream{Rules: []backend.Rule{{Take: take, Total: name == "tardy"}}}}
 	}
 	c, err := core.New(core.Config{Home: h, Err: io.Discard, Guard: self, Path: "/usr/bin:/bin", Backends: table})
 	if err != nil {
@@ -171,6 +171,7 @@ func TestACLIIsKilledAtTheFirstCrossing(t *testing.T) {
 			"quick":  `for i in 1 2 3 4; do echo '{"in":30,"out":0}'; done; echo '{"answer":"42"}'`,
 			"cached": `echo '{"in":100,"cached":90,"out":0}'; sleep 30`,
 			"liar":   `echo '{"in":-5,"out":1e999}'; echo '{"in":"NaN"}'; echo '{"in":1e300,"out":3}'; sleep 30`,
+			"tardy":  `echo '{"in":30,"out":0,"answer":"42"}'; sleep 30`,
 			"mute":   `echo '{"answer":"42"}'`,
 		})
 	begun := time.Now()
@@ -184,6 +185,8 @@ func TestACLIIsKilledAtTheFirstCrossing(t *testing.T) {
 		{`((juxt :status :error) (cli "cached" {:budget {:usd 18} :grace "100ms"}))`, `[:over-budget "usd: got $19.00`},
 		{`((juxt :status :error) (cli "liar" {:budget {:tokens 1000000} :grace "100ms"}))`, `[:over-budget "tokens: got 1000000000003`},
 		{`((juxt :status :error) (cli "mute" {:budget {:tokens 100}}))`, `[:refused "tokens: got a budget of the spawn, but backend mute reports no usage`},
+		{`((juxt :status :error) (cli "tardy" {:budget {:tokens 20}}))`, `backend tardy reports usage only at its end`},
+		{`((juxt :status :error) (cli "tardy" {:budget {:tokens 20 :late true}}))`, `[:over-budget "tokens: got 30`},
 		{`((juxt :status :error) (cli "quick" {:budget {:usd 1} :model "unheard-of"}))`, `[:refused "usd: got a budget of the spawn, but no price for model unheard-of`},
 		{`(do (budget/prices! {"unheard-of" {:in 1 :out 1}}) (:status (cli "quick" {:budget {:usd 1} :model "unheard-of"})))`, ":failed"},
 		{`(do (reset! role-budget {:spawn {:tokens 100}}) (:status (cli "busy" {:grace "100ms"})))`, ":over-budget"},

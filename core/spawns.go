@@ -19,6 +19,15 @@ func (c *Core) Spawn(ctx context.Context, req spawn.Request) spawn.Result {
 	return c.SpawnWith(ctx, req, SpawnOptions{})
 }
 
+// Preview tells what Spawn would start, and starts nothing.
+func (c *Core) Preview(req spawn.Request) (spawn.Preview, error) {
+	r, err := c.runner()
+	if err != nil {
+		return spawn.Preview{}, err
+	}
+	return r.Preview(req)
+}
+
 // SpawnWith is Spawn with a budget of its own, and with further attempts where it fails.
 func (c *Core) SpawnWith(ctx context.Context, req spawn.Request, o SpawnOptions) spawn.Result {
 	res, _ := c.spawnWith(ctx, req, o)
@@ -153,6 +162,7 @@ func (c *Core) request(f spawnForm) (req spawn.Request, o SpawnOptions, err erro
 		if o.Budget, err = f.Budget.Limits(); err != nil {
 			return req, o, fmt.Errorf(":budget %w", err)
 		}
+		o.Late = f.Budget.Late
 	}
 	req.APIKeyEnv, o.asking.agent = f.APIKeyEnv, f.Agent
 	if o.asking.wait, err = onAsk(f.OnAsk); err != nil {

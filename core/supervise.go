@@ -23,6 +23,7 @@ import (
 // SpawnOptions are what a spawn may have beside its Request.
 type SpawnOptions struct {
 	Budget  budget.Limits // of all its attempts together
+	Late    bool          // its tokens and money may be known only at its end
 	Retries Retries
 
 	asking askOption // what it takes to ask a person, and to go on with the answer
@@ -236,14 +237,16 @@ func (c *Core) newJob(req *spawn.Request, o SpawnOptions, cancel context.CancelC
 		return j, err
 	}
 	scripted := name == spawn.Scripted && req.Entry == nil
+	reports, live := c.reportsUsage(*req, name)
 	j.meter = l.NewMeter(budget.Spawn{ID: req.ID, Role: req.Role, Budget: o.Budget, Model: req.Model, Backend: name,
-		Modelless: scripted, Unmetered: !scripted && !c.reportsUsage(*req, name), Prices: c.prices.now(),
+		Modelless: scripted, Unmetered: !reports, AtEnd: !live, Late: o.Late, Prices: c.prices.now(),
 		OnOver:  func(over *budget.OverError) { c.overBudget(j, over) },
 		OnQueue: func() { j.become(jobQueued) }})
 	return j, nil
 }
 
-func (c *Core) reportsUsage(req spawn.Request, name string) bool {
+// reportsUsage tells whether a spawn's usage is reported, and whether while it runs. A scripted agent says what it uses.
+func (c *Core) reportsUsage(req spawn.Request, name string) (reports, live bool) {
 	if req.Entry != nil {
 		return req.Entry.ReportsUsage()
 	}
@@ -252,7 +255,10 @@ func (c *Core) reportsUsage(req spawn.Request, name string) bool {
 		table = backend.Table()
 	}
 	b, ok := table[name]
-	return !ok || b.ReportsUsage() // an unknown one is refused by the runner
+	if !ok { // scripted, or one that the runner refuses
+		return true, true
+	}
+	return b.ReportsUsage()
 }
 
 // warden is the grant.Warden of a spawn's session.

@@ -15,6 +15,9 @@ type Spawn struct {
 	Backend  string // for messages
 	// Unmetered tells that nothing reports tokens: a budget for tokens or money cannot be kept then.
 	Unmetered bool
+	// AtEnd tells that tokens are reported only when the spawn ends: it can exceed a budget without bound. Late says that
+	// this is accepted; the role's budget can say so, too.
+	AtEnd, Late bool
 	// Modelless tells that no model is used, so that none needs a price. What is reported all the same counts.
 	Modelless bool
 	Prices    Prices
@@ -218,6 +221,10 @@ func (m *Meter) refusal() error {
 	for _, x := range m.bounds() {
 		if m.spawn.Unmetered && (x.what == Tokens || x.what == USD) {
 			return &RefusedError{fmt.Sprintf("%s: got a budget of the %s, but backend %s reports no usage, so it could not be kept; drop the budget, or use a backend whose stream rules take tokens-in and tokens-out",
+				x.what, x.scope, m.spawn.Backend)}
+		}
+		if m.spawn.AtEnd && !m.spawn.Late && !m.ledger.scopes[m.spawn.Role].budget.Late && (x.what == Tokens || x.what == USD) {
+			return &RefusedError{fmt.Sprintf("%s: got a budget of the %s, but backend %s reports usage only at its end, so a spawn could exceed it by any amount; accept that with :late true in the :budget of the spawn or the role, or use another backend",
 				x.what, x.scope, m.spawn.Backend)}
 		}
 		if x.what == USD && !m.priced && !m.spawn.Modelless {

@@ -46,6 +46,7 @@ type Role struct {
 	Spawn         Limits   // of each of its spawns; the spawn's own budget can only be tighter
 	SpawnsPerHour int      // starts in any 60 minutes; 0: DefaultSpawnsPerHour
 	Concurrent    int      // spawns at once; 0: only the instance's bound
+	Late          bool     // tokens and money of the spawns may be known only at their end
 	Queue         *int     // spawns that wait at Concurrent, more are refused; nil: DefaultQueue
 	_             struct{} // fields by name
 }

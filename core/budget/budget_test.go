@@ -224,6 +224,8 @@ func TestWhatCannotBeCountedIsRefused(t *testing.T) {
 		{Spawn{Model: "new-model"}, Role{Limits: Limits{USD: 1}}, "no price for model new-model"},
 		{Spawn{}, Role{Spawn: Limits{USD: 1}}, "name the :model"},
 		{Spawn{Unmetered: true, Backend: "mute", Budget: Limits{Tokens: 1}}, Role{}, "backend mute reports no usage"},
+		{Spawn{AtEnd: true, Backend: "tardy", Budget: Limits{Tokens: 1}}, Role{}, ":late true"},
+		{Spawn{AtEnd: true, Backend: "tardy"}, Role{Limits: Limits{Tokens: 1}}, "backend tardy reports usage only at its end"},
 		{Spawn{Unmetered: true, Model: "gpt-5", Prices: DefaultPrices(), Budget: Limits{USD: 1}}, Role{}, "reports no usage"},
 	} {
 		c.spawn.ID, c.spawn.Role = "a", "worker"
@@ -232,6 +234,8 @@ func TestWhatCannotBeCountedIsRefused(t *testing.T) {
 			t.Errorf("got %v, want a refusal with %q", err, c.want)
 		}
 	}
+	begin(t, l, Spawn{ID: "d", AtEnd: true, Late: true, Budget: Limits{Tokens: 1}}, Role{}).Stop()
+	begin(t, l, Spawn{ID: "e", AtEnd: true}, Role{Late: true, Limits: Limits{Tokens: 1}}).Stop()
 	begin(t, l, Spawn{ID: "b", Unmetered: true}, Role{}).Stop() // without such a budget it may run
 	begin(t, l, Spawn{ID: "c", Modelless: true, Budget: Limits{USD: 1}}, Role{}).Stop()
 }

@@ -17,6 +17,7 @@ type LimitsForm struct {
 	Wall   *bind.Duration `lisp:"wall"`
 	Evals  *int64         `lisp:"evals"`
 	Calls  *int64         `lisp:"calls"`
+	Late   bool           `lisp:"late"` // tokens and money may be known only at the end
 }
 
 // Limits checks the form. Nothing may be zero: what is to be used not at all is better not started.
@@ -58,6 +59,7 @@ type budgetForm struct {
 	Calls         *int64         `lisp:"calls"`
 	Per           string         `lisp:"per"`
 	Spawn         *LimitsForm    `lisp:"spawn"`
+	Late          bool           `lisp:"late"`
 	SpawnsPerHour *int           `lisp:"spawns-per-hour"`
 	Concurrent    *int           `lisp:"concurrent"`
 	Queue         *int           `lisp:"queue"`
@@ -71,7 +73,7 @@ func decodeBudget(t *value.Thread, v value.Value) (r budget.Role, err error) {
 	if err := bind.Decode(t, v, &f); err != nil {
 		return r, err
 	}
-	if r.Limits, err = (LimitsForm{f.Tokens, f.USD, f.Wall, f.Evals, f.Calls}).Limits(); err != nil {
+	if r.Limits, err = (LimitsForm{Tokens: f.Tokens, USD: f.USD, Wall: f.Wall, Evals: f.Evals, Calls: f.Calls}).Limits(); err != nil {
 		return r, err
 	}
 	if f.Per != "" {
@@ -100,6 +102,6 @@ func decodeBudget(t *value.Thread, v value.Value) (r budget.Role, err error) {
 	if f.Queue != nil && *f.Queue < 0 {
 		return r, fmt.Errorf(":queue: got %d, want 0 (none waits) or more", *f.Queue)
 	}
-	r.Queue = f.Queue
+	r.Queue, r.Late = f.Queue, f.Late || f.Spawn != nil && f.Spawn.Late
 	return r, nil
 }

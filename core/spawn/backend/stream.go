@@ -53,12 +53,13 @@ func Facts() []string {
 	return []string{"session", "tools", "mcp", "text", "call", "code", "call-id", "done", "done-id", "answer", "error", "tokens-in", "tokens-out", "usd", "cache-read", "cache-write"}
 }
 
-// ReportsUsage tells whether the stream says what tokens a run uses, in and out.
-func (b Backend) ReportsUsage() bool {
-	has := func(fact string) bool {
-		return slices.ContainsFunc(b.Stream.Rules, func(r Rule) bool { return len(r.Take[fact]) > 0 })
+// ReportsUsage tells whether the stream says what tokens a run uses, in and out; live, whether it does so while the run
+// lasts, not only at its end.
+func (b Backend) ReportsUsage() (reports, live bool) {
+	has := func(fact string, live bool) bool {
+		return slices.ContainsFunc(b.Stream.Rules, func(r Rule) bool { return len(r.Take[fact]) > 0 && !(live && r.Total) })
 	}
-	return has("tokens-in") && has("tokens-out")
+	return has("tokens-in", false) && has("tokens-out", false), has("tokens-in", true) && has("tokens-out", true)
 }
 
 func (b Backend) checkStream() error {
