@@ -43,6 +43,7 @@ func (c *Core) namespaces() map[string][]value.Builtin {
 		ns["zeno.dry-run"] = c.rehearsal.functions()
 	}
 	ns["zeno.loop"] = append(c.loopFunctions(), c.hookFunctions()...)
+	ns["zeno.sandbox"] = c.boxFunctions()
 	ns["zeno.engine"] = c.engineFunctions()
 	return ns
 }

@@ -45,6 +45,8 @@ type Config struct {
 	Libs      []string                   // directories where namespaces are looked for, after the home's
 	Log       *slog.Logger               // nil discards
 	Journal   journal.Store              // nil: state/journal.db of the home, else a journal.Memory
+	Stage2    string                     // path of the program that goes into boxes; "": the one built in, else this program if BoxSelf
+	BoxSelf   bool                       // this program's main calls stage2.Main for stage2.Word
 	Guard     []string                   // how to start a guard process: guard.Self(); nil: no CLI can be spawned
 	Path      string                     // PATH of the agent CLIs; "" is that of this process
 	Backends  map[string]backend.Backend // nil: backend.Table()
@@ -73,6 +75,7 @@ type Core struct {
 	control   atomic.Pointer[control.Server]
 	life      *life
 	asks      *asks
+	boxes     *boxes
 	budgets
 	hooks   hooks
 	state   func() (string, error)        // the state directory, made by the first who needs it
@@ -110,6 +113,7 @@ func New(conf Config) (*Core, error) {
 	c.loop = c.newLoop()
 	c.rehearsal = c.newRehearsal()
 	c.asks = newAsks(c)
+	c.boxes = newBoxes(c)
 	c.rt = lisp.New()
 	c.env = c.rt.NewEnv(lisp.EnvConfig{Out: c.conf.Out, Err: c.conf.Err, In: c.conf.In, Source: c.source,
 		Namespaces: c.namespaces(), Context: c.ctx})
@@ -213,6 +217,9 @@ func (c *Core) Close(ctx context.Context) error {
 	}
 	if r := c.made.Load(); r != nil {
 		r.Close()
+	}
+	if err := c.boxes.close(); err != nil {
+		errs = append(errs, fmt.Errorf("core: %w", err))
 	}
 	if !within(ctx, c.env.Close) {
 		errs = append(errs, fmt.Errorf("core: futures of the program still run: %w", ctx.Err()))

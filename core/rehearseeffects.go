@@ -14,7 +14,8 @@ func netFunctions() map[string][]string {
 }
 
 func execFunctions() map[string][]string {
-	return map[string][]string{"joker.os": {"sh", "sh-from", "exec", "start", "kill", "signal"}}
+	return map[string][]string{"joker.os": {"sh", "sh-from", "exec", "start", "kill", "signal"},
+		"zeno.sandbox": {"run", "exec!", "stop!", "ensure-volume!", "remove-volume!"}}
 }
 
 // install puts the rehearsal between the program and the world.

@@ -59,7 +59,7 @@ func (a *app) start(e engine) (*core.Core, error) {
 		fmt.Fprintf(e.err, "zeno: %v; agent CLIs cannot be spawned\n", err)
 	}
 	return core.New(core.Config{Home: e.home, Out: e.out, Err: e.err, In: a.stdin, Args: e.args, Libs: e.libs,
-		Guard: self, Version: version(), Exit: a.exit, Idle: e.idle, Editors: e.editors, Serve: e.serve})
+		Guard: self, BoxSelf: true, Version: version(), Exit: a.exit, Idle: e.idle, Editors: e.editors, Serve: e.serve})
 }
 
 // exit is (joker.os/exit n): it ends the calling goroutine, and everything else by the cancelled context.

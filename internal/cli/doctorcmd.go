@@ -66,7 +66,7 @@ func boxesToTry() (list []sandbox.Backend, done func(), err error) {
 		return nil, nil, err
 	}
 	done = func() { _ = os.RemoveAll(state) }
-	b, err := native.New(native.Config{StateDir: state})
+	b, err := native.New(native.Config{StateDir: state, Self: true})
 	if err != nil {
 		done()
 		return nil, nil, err

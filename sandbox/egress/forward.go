@@ -127,7 +127,8 @@ func (u *unzipped) Read(p []byte) (int, error) {
 
 func (u *unzipped) Close() error { return u.body.Close() }
 
-// scrubBody hides secrets in the body. The length of a long one is not told, because it may change.
+// scrubBody hides secrets in the body. Of a long one whose length is told, the length stays as it is: programs that load
+// large files rely on it.
 func scrubBody(m *matcher, res *http.Response) error {
 	body := newRewriting(m, res.Body)
 	body.end = func() { scrubHeader(m, res.Trailer) }
@@ -143,8 +144,8 @@ func scrubBody(m *matcher, res *http.Response) error {
 		res.Body, res.ContentLength = io.NopCloser(strings.NewReader(string(b))), int64(len(b))
 		res.Header.Set("Content-Length", strconv.Itoa(len(b)))
 	default:
-		res.Body, res.ContentLength = body, -1
-		res.Header.Del("Content-Length")
+		body.w.keep = res.ContentLength > 0
+		res.Body = body
 	}
 	return nil
 }

@@ -1,5 +1,7 @@
 package egress
 
+import "strings"
+
 // pattern is a text to find and what to put in its place.
 type pattern struct{ find, replace string }
 
@@ -185,6 +187,8 @@ type rewriter struct {
 	held    []byte
 	regions []region // found and not yet written; offsets into held
 	hits    int
+	// keep makes the result as long as the text: what is put in is cut, or filled up with *.
+	keep bool
 }
 
 // feed takes p and appends to dst what is certain.
@@ -244,11 +248,12 @@ func (w *rewriter) write(dst, data []byte, limit int) []byte {
 			continue
 		}
 		// The region begins where it does for good. Its text is needed no more; what is open is where it ends.
-		dst = append(append(dst, data[done:r.from]...), r.with...)
+		dst = append(dst, data[done:r.from]...)
 		if done = r.to; r.to > limit {
 			done = limit
 			kept = append(kept, region{from: limit, to: r.to, open: true})
 		}
+		dst = append(dst, w.instead(r.with, done-r.from)...)
 	}
 	if done < limit {
 		dst = append(dst, data[done:limit]...)
@@ -261,6 +266,17 @@ func (w *rewriter) write(dst, data []byte, limit int) []byte {
 	}
 	w.regions = kept
 	return dst
+}
+
+// instead gives what is put in for n bytes.
+func (w *rewriter) instead(with string, n int) string {
+	switch {
+	case !w.keep:
+		return with
+	case len(with) > n:
+		return with[:n]
+	}
+	return with + strings.Repeat("*", n-len(with))
 }
 
 // text replaces in a whole text.

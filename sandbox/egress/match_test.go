@@ -116,6 +116,39 @@ func TestRewriterHoldsLittle(t *testing.T) {
 	}
 }
 
+// A text that is to keep its length does, and holds no pattern either.
+func TestRewriterKeepsTheLength(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		finds := rapid.SliceOfNDistinct(rapid.StringMatching(`[ab]{1,6}|abcab|c`), 1, 4, rapid.ID).Draw(t, "finds")
+		var ps []pattern
+		for _, f := range finds {
+			ps = append(ps, pattern{f, rapid.SampledFrom([]string{"", "<>", "<<<<<<<<>"}).Draw(t, "with")})
+		}
+		text := rapid.StringMatching(`[abcx]{0,60}`).Draw(t, "text")
+		w := &rewriter{m: newMatcher(ps), keep: true}
+		var out []byte
+		for rest := text; rest != ""; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "cut")
+			out = w.feed(out, []byte(rest[:n]))
+			rest = rest[n:]
+		}
+		out = w.finish(out)
+		if len(out) != len(text) {
+			t.Fatalf("%v in %q: got %q, want %d bytes", finds, text, out, len(text))
+		}
+		for _, f := range finds {
+			if strings.Contains(string(out), f) {
+				t.Fatalf("%q in %q", f, out)
+			}
+		}
+		for i := range out { // what is no part of an occurrence stays where it was
+			if out[i] != text[i] && !strings.ContainsRune("<>*", rune(out[i])) {
+				t.Fatalf("%v in %q: got %q", finds, text, out)
+			}
+		}
+	})
+}
+
 func BenchmarkRewriter(b *testing.B) {
 	s := bound{env: "TOKEN", placeholder: "$MSB_TOKEN", value: "ghp_0123456789abcdefghijABCDEFGHIJ"}
 	m := newMatcher(scrubPatterns([]bound{s}))

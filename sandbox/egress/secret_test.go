@@ -171,6 +171,10 @@ func TestEchoesAreScrubbed(t *testing.T) {
 		case "/known":
 			w.Header().Set("Content-Length", fmt.Sprint(len(text)))
 			fmt.Fprint(w, text)
+		case "/long":
+			text = strings.Repeat("z", 2<<20) + text
+			w.Header().Set("Content-Length", fmt.Sprint(len(text)))
+			fmt.Fprint(w, text)
 		case "/gzip":
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = w.Write(zip(text))
@@ -192,7 +196,7 @@ func TestEchoesAreScrubbed(t *testing.T) {
 		t.Fatalf("without the proxy the value comes back; got %q", harm)
 	}
 	b := secretBox(t, w, h)
-	for _, path := range []string{"/chunks", "/known", "/gzip", "/br"} {
+	for _, path := range []string{"/chunks", "/known", "/gzip", "/br", "/long"} {
 		req, _ := http.NewRequest("GET", "https://api.example.com"+path, nil)
 		req.Header.Set("Authorization", "Bearer $MSB_TOKEN")
 		req.Header.Set("Accept-Encoding", "gzip")
@@ -205,6 +209,12 @@ func TestEchoesAreScrubbed(t *testing.T) {
 		all := fmt.Sprint(res.Header, string(body), res.Trailer, err)
 		if form := leaks(all); form != "" {
 			t.Errorf("%s: the box sees %q", path, form)
+		}
+		if path == "/long" {
+			if res.ContentLength != int64(len(body)) || !strings.Contains(string(body), "z$MSB_TOKEN***") {
+				t.Errorf("got the length %d, %d bytes, ending in %q", res.ContentLength, len(body), body[2<<20:])
+			}
+			continue
 		}
 		if path == "/br" {
 			if res.StatusCode != 502 || !strings.Contains(string(body), "cannot be searched") {

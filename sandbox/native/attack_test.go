@@ -55,7 +55,7 @@ var attacks = []attack{
 	{"dev_disk", never, nil, nil}, {"dev_kvm", never, nil, nil}, {"dev_fuse", never, nil, nil}, {"dev_tun", never, nil, nil}, {"dev_loop", never, nil, nil},
 	// The machine's settings and memory.
 	{"core_pattern", root, nil, nil}, {"modprobe_path", never, nil, nil}, {"sys_hostname", root, nil, nil}, {"sys_forward", root, nil, nil},
-	{"sys_userns", never, nil, nil}, {"sysrq", never, nil, nil}, {"irq", never, nil, nil}, {"kcore", never, nil, nil}, {"proc_keys", always, nil, nil},
+	{"sys_userns", never, nil, nil}, {"sysrq", never, nil, nil}, {"irq", never, nil, nil}, {"kcore", never, nil, nil}, {"proc_keys", root, nil, nil},
 	{"kallsyms", never, nil, nil}, {"uevent_helper", never, nil, nil}, {"cgroup_procs", never, nil, nil}, {"oom_adj", never, nil, nil},
 	// The box's own first process.
 	{"init_mem", never, nil, nil}, {"init_environ", never, nil, nil}, {"init_root", never, nil, nil}, {"init_cwd", never, nil, nil},

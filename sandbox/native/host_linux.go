@@ -123,7 +123,7 @@ func (h *host) pinned(name string) ([]byte, error) {
 }
 
 // stageTwo gives the program that goes into boxes.
-func (h *host) stageTwo(path string) (*program, error) {
+func (h *host) stageTwo(path string, self bool) (*program, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.stage2 != nil {
@@ -136,8 +136,11 @@ func (h *host) stageTwo(path string) (*program, error) {
 		p, err = openProgram(path, []string{"zeno-box"})
 	case len(builtIn) > 0:
 		p, err = memoryProgram(builtIn)
-	default:
+	case self:
 		p, err = openProgram("/proc/self/exe", []string{"zeno-box", stage2.Word})
+	default:
+		return nil, &sandbox.Unenforceable{Backend: "native", What: "anything", Why: "no stage two program was built in",
+			Fix: "build zeno with make, or give native.Config a Stage2 or Self"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("failed to open stage two: %w", err)

@@ -17,9 +17,10 @@ type Config struct {
 	StateDir string
 	// Volumes default to StateDir/volumes.
 	Volumes *volume.Store
-	// Stage2 is the path of the stage two program. Empty: the one that was built in, else this program with stage2.Word as
-	// its first argument, for which its main has to call stage2.Main.
+	// Stage2 is the path of the stage two program. Empty: the one that was built in, else, where Self is set, this program.
 	Stage2 string
+	// Self says that this program's main calls stage2.Main, before anything else, when stage2.Word is its first argument.
+	Self bool
 	// Events hears what happens to boxes; it must not block. Optional.
 	Events func(sandbox.Event)
 	// NoCgroups makes the backend use rlimits and its own watch where cgroups could be written, as on hosts without them.

@@ -155,7 +155,7 @@ func (l *launch) start(ctx context.Context) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	prog, err := l.b.host.stageTwo(l.b.cfg.Stage2)
+	prog, err := l.b.host.stageTwo(l.b.cfg.Stage2, l.b.cfg.Self)
 	if err != nil {
 		return nil, err
 	}

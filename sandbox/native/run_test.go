@@ -273,7 +273,10 @@ func copyBusybox(t *testing.T, dir string) {
 
 // Without a stage two of its own the program re-executes itself.
 func TestReexec(t *testing.T) {
-	b := backend(t, func(c *native.Config) { c.Stage2 = "" })
+	if _, err := backend(t, func(c *native.Config) { c.Stage2 = "" }).Run(context.Background(), sandbox.Spec{Argv: []string{"true"}}); !errors.As(err, new(*sandbox.Unenforceable)) {
+		t.Errorf("without Self: got %v, want a refusal: this program was not asked to be stage two", err)
+	}
+	b := backend(t, func(c *native.Config) { c.Stage2, c.Self = "", true })
 	if res := sh(t, b, "sleep 0.2; echo hello"); res.Out != "hello\n" { // longer than stage two needs to settle
 		t.Errorf("got %+v", res)
 	}
