@@ -53,6 +53,7 @@ type Config struct {
 	Backends map[string]backend.Backend // nil: backend.Table()
 	Boxes    []sandbox.Backend          // each runs a box
 	Need     []string                   // names of checks that are required too
+	Groups   []string                   // which attempts to make: zeno, agents, programs, sandbox; none means all
 	Timeout  time.Duration              // of one attempt; 0: 15 s
 }
 
@@ -72,6 +73,9 @@ func Run(ctx context.Context, conf Config) (Report, error) {
 		conf.Backends = backend.Table()
 	}
 	all := slices.Concat(zeno(conf), agents(conf), programs(conf), sandboxes(), boxes(conf))
+	if len(conf.Groups) > 0 {
+		all = slices.DeleteFunc(all, func(a attempt) bool { return !slices.Contains(conf.Groups, a.group) })
+	}
 	if err := known(conf.Need, all); err != nil {
 		return Report{}, err
 	}

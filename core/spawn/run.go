@@ -61,7 +61,7 @@ func (s *run) admit(ctx context.Context, secrets []string) Result {
 	defer func() { <-s.slots }()
 
 	if s.endpoint = s.conf.Gateway.Endpoint(s.req.Role); s.endpoint == "" {
-		return refused(fmt.Errorf("role: got %q, want a registered role, and a gateway that listens: (zeno.gateway/start! {:roles …}) sees to both", s.req.Role))
+		return refused(unknownRole(s.req.Role))
 	}
 	token, err := s.conf.Gateway.Issue(s.req.Role, s.req.ID, s.req.Timeout+s.req.Grace+time.Minute)
 	if err != nil {
@@ -70,6 +70,10 @@ func (s *run) admit(ctx context.Context, secrets []string) Result {
 	defer s.conf.Gateway.Revoke(s.req.ID)
 	s.token, s.red = token, newRedactor(append(secrets, token)...)
 	return s.limited(ctx)
+}
+
+func unknownRole(role string) error {
+	return fmt.Errorf("role: got %q, want a registered role, and a gateway that listens: (zeno.gateway/start! {:roles …}) sees to both", role)
 }
 
 // limited runs the agent under the request's timeout.

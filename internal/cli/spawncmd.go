@@ -18,6 +18,9 @@ func (s *spawnCmd) Run(a *app) error {
 	}
 	// What the home prints is no part of the answer.
 	return a.withHome(engine{out: a.std.Err}, func(ctx context.Context, c *core.Core) error {
+		if s.DryRun {
+			return s.preview(a, c, req)
+		}
 		return s.print(a, c.Spawn(ctx, req))
 	})
 }
