@@ -39,6 +39,7 @@ func purposes() map[string]string {
 		"zeno.gateway":      "The listener that agents call back to, and the roles it serves.",
 		"zeno.grant.live":   "The engine's side of zeno.grant.",
 		"zeno.home":         "The directory that the program lives in.",
+		"zeno.ask":          "Questions for a person, and their answers.",
 		"zeno.journal":      "What has happened, on record.",
 		"zeno.loop":         "What runs again and again until it is stopped.",
 		"zeno.spawn":        "Running an agent.",
