@@ -45,7 +45,6 @@ type Config struct {
 	Progress io.Writer     // one line a fetch, and why; nil: none
 	Timeout  time.Duration // of the whole; 0: 3 minutes
 	Limits   Limits        // of one repository
-	Known    string        // known_hosts file for ssh; "": the user's and the system's
 }
 
 // Limits bound what one repository may bring. The zero value of each is its default.

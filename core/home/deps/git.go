@@ -192,12 +192,8 @@ func (f *fetcher) ssh(ctx context.Context, ep *transport.Endpoint) (transport.Up
 	if err != nil {
 		return nil, nil, fmt.Errorf("got no ssh key to show: %w; want an ssh-agent that holds one (`ssh-add`)", err)
 	}
-	var files []string
-	if f.conf.Known != "" {
-		files = []string{f.conf.Known}
-	}
 	if keys, ok := auth.(*ssh.PublicKeysCallback); ok {
-		if keys.HostKeyCallback, err = ssh.NewKnownHostsCallback(files...); err != nil {
+		if keys.HostKeyCallback, err = ssh.NewKnownHostsCallback(); err != nil {
 			return nil, nil, fmt.Errorf("got no list of known ssh hosts: %w; `ssh-keyscan HOST >>~/.ssh/known_hosts` makes one, after you have compared the key", err)
 		}
 	}
