@@ -179,7 +179,7 @@ func (c *Core) askPerson(ctx context.Context, t *value.Thread, text string, o *a
 		o = &askOptions{}
 	}
 	q := c.question(t, text, *o)
-	q.Kind, q.Owner, q.Waited = ask.Program, me(), true
+	q.Kind, q.Owner, q.Waited = ask.Program, c.asks.owner, true
 	if !o.Key.IsNil() {
 		q.Key = c.keyText(t, o.Key)
 	}

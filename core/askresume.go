@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -488,11 +489,12 @@ func (a *asks) mine(q ask.Ask) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r := a.runs[q.Spawn]
-	return a.busy[q.ID] || q.Spawn != "" && r != nil && r.running || q.Owner == me() && q.Waited
+	return a.busy[q.ID] || q.Spawn != "" && r != nil && r.running || q.Owner == a.owner && q.Waited
 }
 
 func alive(owner string) bool {
-	pid, err := strconv.Atoi(owner)
+	text, _, _ := strings.Cut(owner, "/")
+	pid, err := strconv.Atoi(text)
 	return err == nil && pid > 1 && pid != os.Getpid() && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ type asks struct {
 	opened  atomic.Pointer[ask.Desk]
 	serving atomic.Bool // Boot has been: spawns may be resumed
 	wg      sync.WaitGroup
+	owner   string             // this instance, as one that waits for answers
 	at      func(point string) // called where a crash may come; tests crash there
 
 	asking     sync.Mutex // one question is put down at a time
@@ -57,7 +59,7 @@ type askRun struct {
 }
 
 func newAsks(c *Core) *asks {
-	a := &asks{core: c, runs: map[string]*askRun{}, busy: map[string]bool{}, at: func(string) {}, channels: []channel{replChannel{c}}}
+	a := &asks{core: c, runs: map[string]*askRun{}, busy: map[string]bool{}, owner: newOwner(), at: func(string) {}, channels: []channel{replChannel{c}}}
 	a.open = sync.OnceValues(a.openDesk)
 	return a
 }
@@ -440,5 +442,6 @@ func (a *asks) saved(r *askRun, calls map[string]int) ask.Spawn {
 	return s
 }
 
-// me names this process as one that waits.
-func me() string { return strconv.Itoa(os.Getpid()) }
+// newOwner names this instance as one that waits. The process id alone would not do: in a container it is the same after
+// a restart.
+func newOwner() string { return strconv.Itoa(os.Getpid()) + "/" + rand.Text()[:8] }
