@@ -25,11 +25,8 @@ func Main() {
 	cfg, fds := firstMessage()
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // not before: the host could not write the maps of ids
 	b := &box{table: table{pids: map[int]uint64{}}, some: make(chan struct{}, 1), spawn: make(chan request)}
-	if f := b.make(cfg, fds); f != nil {
-		sendMessage(MsgError, append(PutNumbers(uint64(f.err)), f.step...))
-		exit(1)
-	}
-	b.serve()
+	go b.template(cfg, fds)
+	b.reap()
 }
 
 // firstMessage waits for the Config. Where the host goes away meanwhile there is nothing to do.
@@ -57,9 +54,8 @@ type box struct {
 	some  chan struct{} // a program was started
 }
 
-// make does everything up to the start of the program.
-func (b *box) make(cfg *Config, fds []int) *failure {
-	std, mounts := fds[:3], fds[3:]
+// build does everything up to the start of the program, on the thread that will start it.
+func build(cfg *Config, mounts []int) *failure {
 	if err := unix.Sethostname([]byte(cfg.Hostname)); err != nil {
 		return fail("sethostname", err)
 	}
@@ -72,16 +68,7 @@ func (b *box) make(cfg *Config, fds []int) *failure {
 	if f := limits(cfg); f != nil {
 		return f
 	}
-	ready := make(chan *failure)
-	go b.template(cfg, ready)
-	if f := <-ready; f != nil {
-		return f
-	}
-	done := make(chan struct{})
-	b.spawn <- request{program: &cfg.Program, std: std, done: done}
-	<-done
-	go dropLater()
-	return nil
+	return confine(cfg)
 }
 
 // settle is how long stage two waits before it gives up its own capabilities: stopping all its threads for that costs as

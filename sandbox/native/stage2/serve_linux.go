@@ -73,10 +73,8 @@ func path(env []string) string {
 	return "/usr/local/bin:/usr/bin:/bin"
 }
 
-// serve reaps and answers the host until the first program has ended or the host has gone. When it returns the kernel
-// ends everything else in the box.
-func (b *box) serve() {
-	go b.answer()
+// reap waits for processes until the first program has ended; with it the kernel ends everything else in the box.
+func (b *box) reap() {
 	for {
 		var status syscall.WaitStatus
 		var usage syscall.Rusage

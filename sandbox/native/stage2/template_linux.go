@@ -17,20 +17,23 @@ type request struct {
 	done    chan struct{}
 }
 
-// template is the one thread that starts programs. It gives up, for itself, everything that a program must not have, and
-// forks from there: a child has what its thread has, so the first program and every later one are confined alike.
-func (b *box) template(cfg *Config, ready chan<- *failure) {
+// template is the one thread that starts programs. It builds the box, gives up, for itself, everything that a program
+// must not have, and forks from there: a child has what its thread has, so the first program and every later one are
+// confined alike. That all of it happens on one thread also spares a short program the waiting for others.
+func (b *box) template(cfg *Config, fds []int) {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
 		// Not this one: it stands for the process when a program asks whom it may signal or trace.
-		go b.template(cfg, ready)
+		go b.template(cfg, fds)
 		select {}
 	}
-	f := confine(cfg)
-	ready <- f
-	if f != nil {
-		select {} // the thread must not return to the pool
+	if f := build(cfg, fds[3:]); f != nil {
+		sendMessage(MsgError, append(PutNumbers(uint64(f.err)), f.step...))
+		exit(1)
 	}
+	b.start(request{program: &cfg.Program, std: fds[:3]})
+	go dropLater()
+	go b.answer()
 	for r := range b.spawn {
 		if r.program != nil {
 			b.start(r)
