@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reflection-dev/zeno/core"
+	"github.com/reflection-dev/zeno/core/home"
 	"github.com/reflection-dev/zeno/core/journal"
 )
 
@@ -396,4 +398,58 @@ func TestAskHandler(t *testing.T) {
 	call("POST", "/Q-1", `{"answer":"red"}`, 200, `"by":"page:ann"`)
 	call("POST", "/Q-1", `{"answer":"red"}`, 409, "got a second answer")
 	want(t, c, `(:status (ask/wait "Q-1"))`, `:ok`)
+}
+
+// reopen makes another instance of the home of one that was closed.
+func reopen(t *testing.T, dir string) *core.Core {
+	t.Helper()
+	h, err := home.Resolve(dir, os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := core.New(core.Config{Home: h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Boot(context.Background()); err != nil {
+		t.Fatalf("boot: %s", core.Explain(err))
+	}
+	return c
+}
+
+func shut(t *testing.T, c *core.Core) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := c.Close(ctx); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+// TestAsksOutliveAnOrderlyRestart: the question of an agent, one of the program with a key, one without.
+func TestAsksOutliveAnOrderlyRestart(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, home.InitFile), []byte(asking), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := reopen(t, dir)
+	want(t, c, `(:ask (go :id "s1"))`, `"Q-1"`)
+	want(t, c, `(:ask (go :id "s2" :agent (fn [{:keys [eval]}] (eval (first @codes)))))`, `"Q-2"`)
+	eval(t, c, `(def f (future (ask/ask "with" {:key :k})))`)
+	eval(t, c, `(def g (future (ask/ask "without")))`)
+	waitFor(t, "the questions", func() bool { return eval(t, c, `(count (ask/inbox))`) == "4" })
+	shut(t, c)
+	c = reopen(t, dir)
+	defer func() { shut(t, c) }()
+	want(t, c, `(mapv :question (ask/inbox))`, `["Which colour?" "Which colour?" "with"]`)
+	for _, q := range []string{"Q-1", "Q-2"} {
+		eval(t, c, `(ask/answer! "`+q+`" "red")`)
+	}
+	want(t, c, `(:status (ask/wait "s1"))`, `:ok`)
+	want(t, c, `(mapv (juxt :id :answer) @resumes)`, `[["Q-1" "red"]]`)
+	want(t, c, `(:status (ask/wait "s2"))`, `:failed`)
+	wantIn(t, c, `(:error (ask/wait "s2"))`, "its agent is a function without a name")
+	eval(t, c, `(def f (future (ask/ask "with" {:key :k})))`)
+	eval(t, c, `(ask/answer! (:id (first (ask/inbox))) "yes")`)
+	want(t, c, `@f`, `"yes"`)
 }
