@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,7 +16,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv("BUDGET_TO_SPEND_FROM"); path != "" {
+		spendUntilKilled(path)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // clock is a time that a test sets.
 type clock struct{ at atomic.Pointer[time.Time] }
