@@ -167,6 +167,7 @@ func emitLoop(n *loopNode) exec {
 		}
 		for {
 			t.Step()
+			t.Settle()
 			if v := body(t, f); v != recurring {
 				return v
 			}

@@ -108,6 +108,7 @@ func looping(body exec) exec {
 				return v
 			}
 			t.Step()
+			t.Settle()
 		}
 	}
 }
@@ -140,6 +141,7 @@ func entry0(c *value.Code, b *body) func(*value.Thread, *value.Fn) value.Value {
 	return func(t *value.Thread, fn *value.Fn) value.Value {
 		f := t.EnterCall(c, n)
 		b.fill(f, fn)
+		t.Settle()
 		v := run(t, f)
 		t.LeaveCall(c, n)
 		return v
@@ -158,6 +160,7 @@ func entry1(c *value.Code, b *body) func(*value.Thread, *value.Fn, value.Value) 
 		return func(t *value.Thread, _ *value.Fn, x value.Value) value.Value {
 			f := t.EnterCall(c, n)
 			f[0] = x
+			t.Settle()
 			v := run(t, f)
 			t.LeaveCall(c, n)
 			return v
@@ -167,6 +170,7 @@ func entry1(c *value.Code, b *body) func(*value.Thread, *value.Fn, value.Value) 
 		f := t.EnterCall(c, n)
 		f[0] = x
 		b.fill(f, fn)
+		t.Settle()
 		v := run(t, f)
 		t.LeaveCall(c, n)
 		return v
@@ -185,6 +189,7 @@ func entry2(c *value.Code, b *body) func(*value.Thread, *value.Fn, value.Value, 
 		f := t.EnterCall(c, n)
 		f[0], f[1] = x, y
 		b.fill(f, fn)
+		t.Settle()
 		v := run(t, f)
 		t.LeaveCall(c, n)
 		return v
@@ -205,6 +210,7 @@ func entry3(c *value.Code, b *body) func(*value.Thread, *value.Fn, value.Value, 
 		f := t.EnterCall(c, n)
 		f[0], f[1], f[2] = x, y, z
 		b.fill(f, fn)
+		t.Settle()
 		v := run(t, f)
 		t.LeaveCall(c, n)
 		return v
@@ -227,6 +233,7 @@ func entry4(c *value.Code, b *body) func(*value.Thread, *value.Fn, value.Value, 
 		f := t.EnterCall(c, n)
 		f[0], f[1], f[2], f[3] = x, y, z, w
 		b.fill(f, fn)
+		t.Settle()
 		v := run(t, f)
 		t.LeaveCall(c, n)
 		return v
@@ -256,6 +263,7 @@ func (b *body) apply(t *value.Thread, fn *value.Fn, args []value.Value) value.Va
 		f[b.required] = restOf(t, args[b.required:])
 	}
 	b.fill(f, fn)
+	t.Settle()
 	v := b.run(t, f)
 	t.LeaveCall(b.code, b.frame)
 	return v
@@ -267,6 +275,7 @@ func (b *body) applyRest(t *value.Thread, fn *value.Fn, args []value.Value, rest
 	copy(f, args[:b.required])
 	f[b.required] = rest
 	b.fill(f, fn)
+	t.Settle()
 	v := b.run(t, f)
 	t.LeaveCall(b.code, b.frame)
 	return v

@@ -85,13 +85,17 @@ func reduce2(t *Thread, f, coll Value) Value {
 }
 
 func reduceKV(t *Thread, f, init, coll Value) Value {
-	acc := init
+	acc := t.Push(1)
+	acc[0] = init
 	step := func(k, v Value) bool {
-		acc = t.Call(f, acc, k, v)
-		return !value.IsReduced(acc)
+		acc[0] = t.Call(f, acc[0], k, v)
+		return !value.IsReduced(acc[0])
 	}
 	eachKV(t, "reduce-kv", coll, step)
-	return value.Unreduced(acc)
+	v := acc[0]
+	acc[0] = Value{}
+	t.Pop(1)
+	return value.Unreduced(v)
 }
 
 // eachKV gives the entries of a map, the elements of a vector by their index, or the entries that another collection holds,

@@ -12,7 +12,7 @@ import (
 // looks at the stacks of all of them, each while its thread stands still.
 //
 // A thread stands still when its token lies in Thread.still: it puts it there before it blocks (Park), and at its next
-// safepoint or charge when a measurement asks for it (pause), and takes it back before it runs on. A measurement takes the
+// Settle, safepoint or charge when a measurement asks for it (pause), and takes it back before it runs on. A measurement takes the
 // tokens, looks, and returns them. One that does not come within patience (Go code that neither charges nor parks, or
 // waits for a lock that the measuring thread has) is counted as it was last seen, so that nobody waits for ever.
 type crew struct {
@@ -87,6 +87,20 @@ func (t *Thread) pause() {
 	c.turn.Lock()
 	t.Unpark()
 	c.turn.Unlock()
+}
+
+// wanted notes that a measurement asks for t, which stands still at its next Settle; if none has come until it is asked
+// again, at once.
+func (t *Thread) wanted() {
+	if t.still == nil || !t.Run.crew.wanted.Load() {
+		return
+	}
+	if t.due = true; t.asks > 0 {
+		t.asks = 0
+		t.pause()
+		return
+	}
+	t.asks++
 }
 
 // others makes the other members stand still and gives those that do and those that did not come. free lets them go on.

@@ -80,8 +80,11 @@ func (g *GenSeq) tail(t *Thread) Value {
 	if n := g.next.Load(); n != nil {
 		return Of(n)
 	}
-	t.Charge(2 * cellBytes)
-	n := &GenSeq{Header: Head(KindGenSeq), how: genIterate, f: g.f, x: t.Call1(g.f, g.x)}
+	n := &GenSeq{Header: Head(KindGenSeq), how: genIterate, f: g.f}
+	t.Holding(Of(g), func() { // whoever walks the seq may hold it nowhere that is measured
+		t.Charge(2 * cellBytes)
+		n.x = t.Call1(g.f, g.x)
+	})
 	if !g.next.CompareAndSwap(nil, n) {
 		n = g.next.Load()
 	}

@@ -134,7 +134,7 @@ func (it *Iter) generate(t *Thread) (Value, bool) {
 	g := As[GenSeq](it.rest)
 	x := g.first(t)
 	if g.how == genIterate {
-		it.rest = Rest(t, it.rest)
+		t.Holding(it.rest, func() { it.rest = Rest(t, it.rest) })
 	} else {
 		it.rest = g.tail(t)
 	}
@@ -203,22 +203,31 @@ func ToSlice(t *Thread, coll Value) []Value {
 	return xs
 }
 
-// Reduce folds coll with f from init; a reduced value ends it and is unwrapped.
+// Reduce folds coll with f from init; a reduced value ends it and is unwrapped. The result so far lies on the thread's
+// stack, where it counts as alive.
 func Reduce(t *Thread, f func(acc, x Value) Value, init, coll Value) Value {
-	acc := init
+	held := t.Push(1)
+	held[0] = init
+	reduce(t, f, held, coll)
+	acc := held[0]
+	held[0] = Value{}
+	t.Pop(1)
+	return Unreduced(acc)
+}
+
+func reduce(t *Thread, f func(acc, x Value) Value, acc []Value, coll Value) {
 	if coll.Kind() == KindRange {
 		r := As[Range](coll)
 		for i := int64(0); i < r.n; i++ {
 			t.Step()
-			if acc = f(acc, r.at(i)); acc.Kind() == KindReduced {
-				return Unreduced(acc)
+			if acc[0] = f(acc[0], r.at(i)); acc[0].Kind() == KindReduced {
+				return
 			}
 		}
-		return acc
+		return
 	}
 	Each(t, coll, func(x Value) bool {
-		acc = f(acc, x)
-		return acc.Kind() != KindReduced
+		acc[0] = f(acc[0], x)
+		return acc[0].Kind() != KindReduced
 	})
-	return Unreduced(acc)
 }

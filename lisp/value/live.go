@@ -9,7 +9,7 @@ import (
 )
 
 // measureEvery says how much is built, as a part of the limit, between two measurements of an evaluation that is close to
-// its limit; it can pass the limit by as much before that is seen.
+// its limit; it can pass the limit by twice as much before that is seen.
 const measureEvery = 4
 
 // measureFull is the same part once the limit is passed: what an agent keeps from one evaluation to the next may do so,
@@ -59,11 +59,32 @@ func (l *liveMeter) add(t *Thread, n int64) {
 		return
 	}
 	t.asked = n // it will be there soon: whoever measures before it is counts it
-	t.pause()
-	if l.count(t, n) {
+	t.wanted()
+	switch due, overdue := l.count(t, n); {
+	case overdue:
 		l.measureInTurn(t)
+	case due:
+		t.due = true
 	}
 	t.asked = 0
+}
+
+// Settle is called where all that Lisp code works with lies on its stack: at the start of a function and of a turn of a
+// loop. It measures what is alive when that is due. Where memory is charged for is no place to do so, unless no better
+// one comes: arguments whose last use is a call of Go code are in the hands of that code, and nowhere else.
+func (t *Thread) Settle() {
+	if t.due {
+		t.settle()
+	}
+}
+
+func (t *Thread) settle() {
+	t.due, t.asks = false, 0
+	t.pause()
+	l := t.meter()
+	if due, _ := l.count(t, 0); due {
+		l.measureInTurn(t)
+	}
 }
 
 // measureInTurn measures unless another thread has done so meanwhile.
@@ -72,17 +93,18 @@ func (l *liveMeter) measureInTurn(t *Thread) {
 	t.Run.crew.turn.Lock()
 	t.Unpark()
 	defer t.Run.crew.turn.Unlock()
-	if l.count(t, 0) {
+	if due, _ := l.count(t, 0); due {
 		l.measure(t)
 	}
 }
 
-// count adds n to what is built and tells whether it is time to measure.
-func (l *liveMeter) count(t *Thread, n int64) bool {
+// count adds n to what is built and tells whether it is time to measure, and whether it is high time.
+func (l *liveMeter) count(t *Thread, n int64) (due, overdue bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.since += n
-	return l.since >= l.slack(t.Limits.Bytes)
+	slack := l.slack(t.Limits.Bytes)
+	return l.since >= slack, l.since >= 2*slack
 }
 
 // measure finds what is alive while every other thread of t's evaluation stands still. The caller has the crew's turn.

@@ -199,6 +199,9 @@ func (m *Marker) transient(v Value, k Kind) {
 	}
 }
 
+// runtimeFnBytes is what a function that a function of the core makes takes besides what it closes over.
+const runtimeFnBytes = 448
+
 // other marks what is no collection.
 func (m *Marker) other(v Value, k Kind) {
 	m.Bytes(cellBytes)
@@ -208,6 +211,9 @@ func (m *Marker) other(v Value, k Kind) {
 		m.Bytes(len(f.Caps) * valueBytes)
 		m.Slots(f.Caps)
 		m.Value(f.Code.Held)
+		if f.Code.Builtin == nil && f.Code.Pos == nil { // made at run time, by partial and the like
+			m.Bytes(runtimeFnBytes)
+		}
 	case KindKeyword:
 		m.Bytes(len(As[Keyword](v).NS) + len(As[Keyword](v).Name))
 	case KindSymbol:
@@ -221,6 +227,7 @@ func (m *Marker) other(v Value, k Kind) {
 	case KindArray:
 		As[Array](v).mark(m)
 	case KindEduction:
+		m.Bytes(cellBytes)
 		m.Value(As[Eduction](v).XF)
 		m.Value(As[Eduction](v).Coll)
 	case KindReduced:

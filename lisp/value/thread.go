@@ -107,6 +107,8 @@ type Thread struct {
 	asked  int64         // bytes charged for, which it is about to build
 	roots  []Value       // what Go code that runs the thread holds: the function of a future, the action of an agent
 	held   atomic.Int64  // bytes that the last measurement found on this thread and no other
+	due    bool          // it is time to measure, or to stand still for it
+	asks   int           // how often it was asked to stand still
 	still  chan struct{} // holds a token while the thread stands still; nil while it is alone
 	parked int           // how deeply Park nests
 
@@ -219,7 +221,7 @@ func (t *Thread) Safepoint() {
 		t.stack[i] = Value{}
 	}
 	t.high = t.sp
-	t.pause()
+	t.wanted()
 	t.Stoppable()
 	if t.Limits.Time < limit.Unlimited && time.Since(t.began) > t.Limits.Time {
 		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
