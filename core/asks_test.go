@@ -28,7 +28,7 @@ const asking = `
 (defcap pay! "pays" {:effect :write :approve true} [& args] (swap! done conj (vec args)) {:paid (first args)})
 (defcap each! "calls f" {:accepts-fns true} [f] (try (f 1) (catch Exception e (swap! done conj :caught))) (swap! done conj :each) :each)
 (def ask-grant true)
-(defn grant [] {:vocab {"note!" note! "pay!" pay! "each!" each!} :ask ask-grant :limits {:eval-timeout "20s"}})
+(defn grant [] {:vocab {"note!" note! "pay!" pay! "each!" each!} :ask ask-grant :limits {:eval-timeout "2m"}})
 (gateway/start! {:roles {:worker #'grant}})
 (def codes (atom ["(ask-user \"Which colour?\")"]))
 (def after (atom ["(note! :after)"]))
