@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 
-	"github.com/reflection-dev/zeno/sandbox"
 	"github.com/reflection-dev/zeno/sandbox/secret"
 )
 
@@ -178,42 +177,4 @@ func (p *Profile) Config(ctx context.Context, other secret.Resolver) (Config, er
 		}
 	}
 	return conf, nil
-}
-
-// OfSpec gives the policy and the secrets, without values, of a box's Spec.
-func OfSpec(s sandbox.Spec) (Policy, []Secret, error) {
-	p := Policy{Default: Mode(s.Egress.Default)}
-	if p.Default == "" {
-		p.Default = None
-	}
-	for _, r := range s.Egress.Allow {
-		rule, err := ParseRule(r.Host)
-		if err != nil {
-			return p, nil, err
-		}
-		if r.Port != 0 {
-			rule.Port = r.Port
-		}
-		rule.Addr = r.Addr
-		p.Allow = append(p.Allow, rule)
-	}
-	for _, d := range s.Egress.Deny {
-		rule, err := ParseRule(d)
-		if err != nil {
-			return p, nil, err
-		}
-		p.Deny = append(p.Deny, rule)
-	}
-	if _, err := p.compile(); err != nil {
-		return p, nil, err
-	}
-	var secrets []Secret
-	for _, x := range s.Secrets {
-		out := Secret{Env: x.Env, Hosts: x.Hosts}
-		for _, place := range x.In {
-			out.In = append(out.In, Place(place))
-		}
-		secrets = append(secrets, out)
-	}
-	return p, secrets, nil
 }

@@ -11,7 +11,6 @@ import (
 type recorder struct {
 	mu   sync.Mutex
 	seen []*http.Request
-	body []string
 	then http.HandlerFunc
 }
 
