@@ -16,9 +16,8 @@ import (
 func bwrapArgs() []string {
 	args := []string{"--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/usr", "/usr", "--ro-bind-try", "/opt", "/opt",
 		"--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"}
-	for _, f := range []string{"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ssl/certs",
-		"/etc/ssl/openssl.cnf", "/etc/ca-certificates", "/etc/localtime", "/etc/protocols", "/etc/services", "/etc/mime.types",
-		"/etc/magic", "/etc/terminfo", "/etc/java-17-openjdk", "/etc/python3", "/etc/perl"} {
+	for _, f := range []string{"/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/localtime",
+		"/etc/protocols", "/etc/services", "/etc/mime.types", "/etc/java-17-openjdk"} {
 		args = append(args, "--ro-bind-try", f, f)
 	}
 	return append(args, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/work", "--chdir", "/work", "true")

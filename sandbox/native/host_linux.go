@@ -23,7 +23,8 @@ type host struct {
 	root     bool // box ids come from a range of the host's; else the box has the caller's id only
 	rootErr  error
 	cgroups  *cgroups
-	landlock int    // ABI; 0 is none
+	landlock int // ABI; 0 is none
+	view     *view
 	start    uint64 // when this process started
 	ids      *idRanges
 
@@ -46,6 +47,7 @@ func (h *host) look() {
 			h.ids, h.rootErr = newIDRanges()
 		}
 		h.landlock = landlockABI()
+		h.view = findView()
 		h.start = startOf(os.Getpid())
 		if h.noCgroups {
 			h.cgroups = &cgroups{reason: "the configuration says to use none"}

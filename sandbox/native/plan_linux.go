@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"sort"
 
 	"golang.org/x/sys/unix"
@@ -18,9 +19,32 @@ var hostDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/l
 
 // hostEtc are the files of the host's /etc that programs need to start. Others (accounts, keys, configuration of
 // services) are not shown.
-var hostEtc = []string{"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
-	"/etc/ca-certificates", "/etc/pki/tls/certs", "/etc/pki/ca-trust", "/etc/localtime", "/etc/protocols", "/etc/services",
-	"/etc/mime.types", "/etc/magic", "/etc/terminfo", "/etc/java-17-openjdk", "/etc/python3", "/etc/perl"}
+var hostEtc = []string{"/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs",
+	"/etc/pki/ca-trust", "/etc/localtime", "/etc/protocols", "/etc/services", "/etc/mime.types", "/etc/java-*-openjdk"}
+
+// view is what a box without an image sees, as far as this host has it: found once.
+type view struct {
+	links []stage2.Pair
+	binds []stage2.Bind
+}
+
+func findView() *view {
+	v := &view{}
+	for _, d := range hostDirs {
+		if target, err := os.Readlink(d); err == nil {
+			v.links = append(v.links, stage2.Pair{Name: d, Target: target})
+		} else if _, err := os.Stat(d); err == nil {
+			v.binds = append(v.binds, bind(d))
+		}
+	}
+	for _, pattern := range hostEtc {
+		found, _ := filepath.Glob(pattern)
+		for _, f := range found {
+			v.binds = append(v.binds, bind(f))
+		}
+	}
+	return v
+}
 
 // bundles are where certificates are on the usual systems.
 var bundles = []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem", "/etc/ssl/ca-bundle.pem"}
@@ -45,7 +69,7 @@ func (b *Backend) plan(s *sandbox.Spec) (*stage2.Config, error) {
 		Landlock:   b.host.landlock > 0,
 		Seccomp:    filter,
 	}
-	addRoot(c, s)
+	addRoot(c, s, b.host.view)
 	addOwnFiles(c, s)
 	c.Rlimits, c.Affinity = b.rlimits(s)
 	c.Program = stage2.Program{Argv: s.Argv, Env: environment(s), Dir: s.Workdir}
@@ -60,21 +84,13 @@ func (b *Backend) filterFor(s *sandbox.Spec) ([]byte, error) {
 }
 
 // addRoot adds what the root is made of. Layers are sources; descriptors are given later, see launch.
-func addRoot(c *stage2.Config, s *sandbox.Spec) {
+func addRoot(c *stage2.Config, s *sandbox.Spec, v *view) {
 	for _, l := range s.Root.Layers {
 		c.Layers = append(c.Layers, stage2.Source{Path: l, FD: -1})
 	}
 	if len(s.Root.Layers) == 0 {
-		for _, d := range hostDirs {
-			if target, err := os.Readlink(d); err == nil {
-				c.Symlinks = append(c.Symlinks, stage2.Pair{Name: d, Target: target})
-			} else {
-				c.Binds = append(c.Binds, bind(d))
-			}
-		}
-		for _, f := range hostEtc {
-			c.Binds = append(c.Binds, bind(f))
-		}
+		c.Symlinks = append(c.Symlinks, v.links...)
+		c.Binds = append(c.Binds, v.binds...)
 	}
 	for _, p := range s.Read {
 		c.Binds = append(c.Binds, stage2.Bind{Source: stage2.Source{Path: p, FD: -1}, Dst: p})

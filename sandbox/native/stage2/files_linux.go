@@ -10,12 +10,23 @@ import (
 
 func parents(name string) *failure {
 	name = strings.Trim(name, "/")
-	for i := range len(name) {
-		if name[i] == '/' {
-			if f := mkdir(name[:i], 0o755); f != nil {
-				return f
-			}
+	if i := strings.LastIndexByte(name, '/'); i > 0 {
+		return mkdirAll(name[:i])
+	}
+	return nil
+}
+
+// mkdirAll makes dir; most often it is there already.
+func mkdirAll(dir string) *failure {
+	err := unix.Mkdir(dir, 0o755)
+	if err == unix.ENOENT {
+		if f := parents(dir); f != nil {
+			return f
 		}
+		err = unix.Mkdir(dir, 0o755)
+	}
+	if err != nil && err != unix.EEXIST {
+		return fail("mkdir "+dir, err)
 	}
 	return nil
 }
