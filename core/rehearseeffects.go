@@ -46,7 +46,7 @@ func (r *rehearsing) between(env *value.Env, ns, name string, judge func(t *valu
 	}
 	real, _ := v.Root()
 	what := ns + "/" + name
-	b := &value.Builtin{Name: what}
+	b := documented(what, real)
 	b.N = func(t *value.Thread, args []value.Value) value.Value {
 		shown := r.core.printed(args)
 		if ex := judge(t, what, args); ex != nil {
@@ -57,6 +57,17 @@ func (r *rehearsing) between(env *value.Env, ns, name string, judge func(t *valu
 		return t.Call(real, args...)
 	}
 	v.SetRoot(value.Of(value.NewBuiltin(what, b)))
+}
+
+// documented begins a function with the documentation of the one it stands for.
+func documented(name string, real value.Value) *value.Builtin {
+	b := &value.Builtin{Name: name}
+	if real.Kind() == value.KindFn {
+		if code := value.As[value.Fn](real).Code; code != nil && code.Builtin != nil {
+			b.Doc, b.Arglists = code.Builtin.Doc, code.Builtin.Arglists
+		}
+	}
+	return b
 }
 
 func varOf(env *value.Env, ns, name string) *value.Var {
@@ -105,6 +116,9 @@ func (r *rehearsing) time(env *value.Env) {
 	clock := r.core.loop.Clock()
 	set := func(name string, b *value.Builtin) {
 		if v := varOf(env, "joker.time", name); v != nil {
+			real, _ := v.Root()
+			like := documented(name, real)
+			b.Doc, b.Arglists = like.Doc, like.Arglists
 			v.SetRoot(value.Of(value.NewBuiltin("joker.time/"+name, b)))
 		}
 	}

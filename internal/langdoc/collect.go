@@ -30,7 +30,7 @@ type entry struct {
 
 // collect lists every namespace of a zeno without a home, with the libraries that are loaded when first required.
 func collect(ctx context.Context) ([]namespace, error) {
-	c, err := core.New(core.Config{})
+	c, err := core.New(core.Config{Rehearsal: &core.Rehearsal{}})
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,7 @@ func purposes() map[string]string {
 		"zeno.home":         "The directory that the program lives in.",
 		"zeno.ask":          "Questions for a person, and their answers.",
 		"zeno.journal":      "What has happened, on record.",
+		"zeno.dry-run":      "Stand-ins for a dry run, in which alone it exists: zeno dry-run.",
 		"zeno.loop":         "What runs again and again until it is stopped.",
 		"zeno.spawn":        "Running an agent.",
 	}
