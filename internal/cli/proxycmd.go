@@ -200,7 +200,7 @@ func (c *proxyCmd) write(p *egress.Proxy) error {
 		return nil
 	}
 	var lines []string
-	for k, v := range p.Env() {
+	for k, v := range p.Placeholders() {
 		lines = append(lines, k+"="+v+"\n")
 	}
 	sort.Strings(lines)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,6 +113,9 @@ type Config struct {
 	Now func() time.Time
 }
 
+// caVars are the variables by which programs find certificates.
+var caVars = []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"}
+
 // bound is a Secret ready for use.
 type bound struct {
 	env, placeholder, value string
@@ -173,6 +177,8 @@ func (c *Config) bind() ([]bound, error) {
 func (s Secret) compile() (bound, error) {
 	b := bound{env: s.Env, placeholder: s.Placeholder(), value: s.Value.Reveal()}
 	switch {
+	case slices.Contains(caVars, s.Env):
+		return b, fmt.Errorf("secret: got the variable %s, which says where the certificates are; want another", s.Env)
 	case !variable(s.Env):
 		return b, fmt.Errorf("secret: got the variable %q, want letters, digits and _, not a digit first", s.Env)
 	case s.Value.IsZero():

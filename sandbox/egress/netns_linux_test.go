@@ -95,7 +95,7 @@ func (n *netns) environment() {
 	for _, k := range []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE"} {
 		n.env = append(n.env, k+"="+ca)
 	}
-	for k, v := range n.p.Env() {
+	for k, v := range n.p.Placeholders() {
 		n.env = append(n.env, k+"="+v)
 	}
 }

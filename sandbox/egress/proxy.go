@@ -142,8 +142,18 @@ func (p *Proxy) outward(d *dialer) *http.Transport {
 	}
 }
 
-// Env implements sandbox.Proxy: the placeholders.
+// Env implements sandbox.Proxy: the placeholders, and where programs find the certificate.
 func (p *Proxy) Env() map[string]string {
+	out := p.Placeholders()
+	for _, k := range caVars {
+		out[k] = sandbox.BundlePath
+	}
+	out["NODE_EXTRA_CA_CERTS"] = sandbox.CAPath // added to what node brings
+	return out
+}
+
+// Placeholders gives what the box sees of each secret, by its variable.
+func (p *Proxy) Placeholders() map[string]string {
 	out := map[string]string{}
 	for _, list := range [][]bound{p.secrets, p.token} {
 		for _, s := range list {

@@ -311,6 +311,7 @@ func TestSecretsThatAreRefused(t *testing.T) {
 	good := value(t, canary)
 	for want, s := range map[string]Secret{
 		"want letters":          {Env: "A-B", Hosts: []string{"a.com"}, Value: good},
+		"the certificates are":  {Env: "SSL_CERT_FILE", Hosts: []string{"a.com"}, Value: good},
 		"A: no value":           {Env: "A", Hosts: []string{"a.com"}},
 		"A: got no hosts":       {Env: "A", Value: good},
 		"got the host *":        {Env: "A", Hosts: []string{"*"}, Value: good},
