@@ -60,13 +60,14 @@ type Reader struct {
 	opts Options
 	at   cursor
 
-	stack   []value.Value // elements of the collections being read
-	pending []value.Value // spliced forms that come next, last first
-	open    []opening     // collections being read
-	held    int           // bytes pinned for the form being read
-	fn      *fnArgs       // of the #(…) being read, or nil
-	skip    int           // inside forms that will be dropped: nothing is resolved
-	keep    int           // inside conditionals that are kept as data
+	first   [8]value.Value // where stack begins, so that a small text needs no more
+	stack   []value.Value  // elements of the collections being read
+	pending []value.Value  // spliced forms that come next, last first
+	open    []opening      // collections being read
+	held    int            // bytes pinned for the form being read
+	fn      *fnArgs        // of the #(…) being read, or nil
+	skip    int            // inside forms that will be dropped: nothing is resolved
+	keep    int            // inside conditionals that are kept as data
 	gensyms int
 	checked bool
 	core    map[string]*value.Symbol
@@ -80,6 +81,9 @@ type opening struct {
 	pos  value.Pos
 }
 
+// ours are the features that are on by default. It is never written.
+var ours = []string{"joker"}
+
 // New makes a reader of src on thread t.
 func New(t *value.Thread, src string, opts Options) *Reader {
 	if opts.CoreNS == "" {
@@ -89,9 +93,10 @@ func New(t *value.Thread, src string, opts Options) *Reader {
 		opts.Intern = &value.Interner{}
 	}
 	if opts.Features == nil {
-		opts.Features = []string{"joker"}
+		opts.Features = ours
 	}
 	r := &Reader{t: t, src: src, opts: opts}
+	r.stack = r.first[:0]
 	r.at = cursor{line: int32(max(opts.StartLine, 1)), col: int32(max(opts.StartColumn, 1))}
 	r.off = len(src) - len(strings.TrimPrefix(src, "\uFEFF"))
 	r.at.off = r.off

@@ -118,11 +118,76 @@ func (b *Box) Set(v Value) { b.p.Store(&v) }
 // Bindings are the dynamic bindings of a thread: one frame per binding form, each with all bindings in force, so that a
 // look-up is one step and leaving a form is one assignment.
 type Bindings struct {
-	boxes map[*Var]*Box // never written once made
-	under *Bindings     // of push-thread-bindings: what pop goes back to
+	list  []bound      // never written once made
+	index map[*Var]int // where a var stands in list; nil: there are few
+	under *Bindings    // of push-thread-bindings: what pop goes back to
 }
 
-func (b *Bindings) find(v *Var) *Box { return b.boxes[v] }
+type bound struct {
+	v   *Var
+	box *Box
+}
+
+// fewBindings is how many are searched one by one.
+const fewBindings = 12
+
+// extended copies b, which may be nil, with room for more.
+func (b *Bindings) extended(more int) *Bindings {
+	out := &Bindings{}
+	var old []bound
+	if b != nil {
+		old = b.list
+	}
+	out.list = append(make([]bound, 0, len(old)+more), old...)
+	if cap(out.list) > fewBindings {
+		out.index = make(map[*Var]int, cap(out.list))
+		for i, x := range old {
+			out.index[x.v] = i
+		}
+	}
+	return out
+}
+
+// set is for a frame that nobody has seen yet.
+func (b *Bindings) set(v *Var, box *Box) {
+	if i := b.at(v); i >= 0 {
+		b.list[i].box = box
+		return
+	}
+	if b.index != nil {
+		b.index[v] = len(b.list)
+	}
+	b.list = append(b.list, bound{v, box})
+}
+
+func (b *Bindings) at(v *Var) int {
+	if b.index != nil {
+		if i, ok := b.index[v]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range b.list {
+		if b.list[i].v == v {
+			return i
+		}
+	}
+	return -1
+}
+
+func (b *Bindings) find(v *Var) *Box {
+	if i := b.at(v); i >= 0 {
+		return b.list[i].box
+	}
+	return nil
+}
+
+func (b *Bindings) size() int {
+	if b == nil {
+		return 0
+	}
+	return len(b.list)
+}
 
 // Box gives the cell of v's binding on t, or nil.
 func (t *Thread) Box(v *Var) *Box {
@@ -134,18 +199,12 @@ func (t *Thread) Box(v *Var) *Box {
 
 // Bind puts new bindings in force on t; restore t.Binds to leave them.
 func (t *Thread) Bind(vars []*Var, vals []Value) {
-	t.Charge(64 * (len(vars) + 1))
-	var boxes map[*Var]*Box
-	if t.Binds != nil {
-		t.Charge(48 * len(t.Binds.boxes))
-		boxes = maps.Clone(t.Binds.boxes)
-	} else {
-		boxes = make(map[*Var]*Box, len(vars))
-	}
+	t.Charge(64*(len(vars)+1) + 48*t.Binds.size())
+	b := t.Binds.extended(len(vars))
 	for i, v := range vars {
-		boxes[v] = NewBox(vals[i])
+		b.set(v, NewBox(vals[i]))
 	}
-	t.Binds = &Bindings{boxes: boxes}
+	t.Binds = b
 }
 
 // BindAll puts the bindings of over in force on t, above those that are; restore t.Binds to leave them. Cells are shared.
@@ -155,10 +214,12 @@ func (t *Thread) BindAll(over *Bindings) {
 	case t.Binds == nil:
 		t.Binds = over
 	default:
-		t.Charge(48 * (len(t.Binds.boxes) + len(over.boxes)))
-		boxes := maps.Clone(t.Binds.boxes)
-		maps.Copy(boxes, over.boxes)
-		t.Binds = &Bindings{boxes: boxes}
+		t.Charge(48 * (t.Binds.size() + over.size()))
+		b := t.Binds.extended(over.size())
+		for _, x := range over.list {
+			b.set(x.v, x.box)
+		}
+		t.Binds = b
 	}
 }
 
@@ -185,8 +246,8 @@ func (t *Thread) Bound() (vars []*Var, vals []Value) {
 	if t.Binds == nil {
 		return nil, nil
 	}
-	for v, b := range t.Binds.boxes {
-		vars, vals = append(vars, v), append(vals, b.Get())
+	for _, x := range t.Binds.list {
+		vars, vals = append(vars, x.v), append(vals, x.box.Get())
 	}
 	return vars, vals
 }

@@ -97,9 +97,9 @@ func (b *Bindings) Mark(m *Marker) {
 	if b == nil {
 		return
 	}
-	m.Bytes(64 * len(b.boxes))
-	for _, x := range b.boxes {
-		m.Value(x.Get())
+	m.Bytes(64 * len(b.list))
+	for _, x := range b.list {
+		m.Value(x.box.Get())
 	}
 	b.under.Mark(m)
 }
