@@ -217,7 +217,9 @@ func (a *asks) leave(d *ask.Desk, q ask.Ask) {
 		q.State, q.Note = ask.Withdrawn, "the evaluation that asked has ended"
 		return true
 	}, ask.Asked)
-	a.warned(err)
+	if !errors.Is(err, ask.ErrShut) { // then the next start takes it back
+		a.warned(err)
+	}
 }
 
 func (c *Core) inbox(ctx context.Context) ([]askForm, error) {

@@ -441,6 +441,7 @@ func TestAsksOutliveAnOrderlyRestart(t *testing.T) {
 	shut(t, c)
 	c = reopen(t, dir)
 	defer func() { shut(t, c) }()
+	waitFor(t, "the end of the one that nobody waits for", func() bool { return eval(t, c, `(count (ask/inbox))`) == "3" })
 	want(t, c, `(mapv :question (ask/inbox))`, `["Which colour?" "Which colour?" "with"]`)
 	for _, q := range []string{"Q-1", "Q-2"} {
 		eval(t, c, `(ask/answer! "`+q+`" "red")`)

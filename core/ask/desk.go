@@ -110,8 +110,8 @@ func (d *Desk) watch(ctx context.Context) {
 	}
 }
 
-// errClosed is the error of a Desk that was closed.
-var errClosed = errors.New("questions: zeno is shutting down")
+// ErrShut is the error of a Desk that was closed.
+var ErrShut = errors.New("questions: zeno is shutting down")
 
 // with runs f on the connection. No statement is given a context that may end: the driver would give the connection up,
 // and it is the only one.
@@ -119,7 +119,7 @@ func (d *Desk) with(f func(*sql.Conn) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return errClosed
+		return ErrShut
 	}
 	return explain(f(d.conn))
 }
