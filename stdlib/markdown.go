@@ -5,12 +5,12 @@ import (
 	"context"
 
 	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/renderer/html"
 
 	"github.com/reflection-dev/zeno/lisp/value"
-	"github.com/reflection-dev/zeno/stdlib/gfm"
 )
 
 // maxMarkdown bounds a text: some texts take the parser time by the square of their length, and it cannot be interrupted.
@@ -38,7 +38,7 @@ func markdown(t *Thread, s string, o *markdownOptions) Value {
 	}
 	t.Steps(len(s))
 	t.Charge(16 * len(s))
-	md := goldmark.New(goldmark.WithExtensions(gfm.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+	md := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 		goldmark.WithRendererOptions(o.renderer()...))
 	out, err := beside(t, func(context.Context) (string, error) {
 		var b bytes.Buffer
