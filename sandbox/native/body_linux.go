@@ -19,7 +19,6 @@ import (
 // body is a live box.
 type body struct {
 	b       *Backend
-	id      string
 	spec    *sandbox.Spec
 	started time.Time
 	volume  string // its directory on the host
@@ -35,13 +34,12 @@ type body struct {
 	nextID   uint64
 	programs map[uint64]*running
 	lost     chan struct{} // closed when the box's end was seen
-	usage    syscall.Rusage
 	serving  sync.WaitGroup
 	unserve  context.CancelFunc
 }
 
-func newBody(b *Backend, id string, spec *sandbox.Spec) *body {
-	return &body{b: b, id: id, spec: spec, started: time.Now(), gone: make(chan struct{}), lost: make(chan struct{}),
+func newBody(b *Backend, s *seat, spec *sandbox.Spec) *body {
+	return &body{b: b, spec: spec, group: s.group, started: time.Now(), gone: make(chan struct{}), lost: make(chan struct{}),
 		programs: map[uint64]*running{}, nextID: 1}
 }
 
@@ -81,7 +79,7 @@ func (y *body) end() {
 		return
 	}
 	y.ended = true
-	y.usage = y.proc.end()
+	y.proc.end()
 	unserve := y.unserve
 	y.mu.Unlock()
 	if unserve != nil {
@@ -119,9 +117,6 @@ func (y *body) await(first *running, proxy sandbox.Proxy, ports []int) error {
 			y.serving.Add(1)
 			go y.listen()
 			return nil
-		case stage2.MsgFailed:
-			first.discard()
-			return notStarted(first.argv[0], text)
 		default:
 			first.discard()
 			return stageError(kind, text)
@@ -242,7 +237,7 @@ func listeners(ports []int, fds []int) (sandbox.Listeners, error) {
 }
 
 // attend waits for the end of the first program, and then ends the box.
-func (y *body) attend(first *running) sandbox.Result {
+func (y *body) attend(first *running) (sandbox.Result, error) {
 	var o outcome
 	select {
 	case o = <-first.done:
@@ -254,6 +249,10 @@ func (y *body) attend(first *running) sandbox.Result {
 	}
 	y.end()
 	y.abandonOthers()
+	if o.failed != nil {
+		first.discard()
+		return sandbox.Result{}, notStarted(first.argv[0], o.failed)
+	}
 	res := first.result(o)
 	res.Name = y.spec.Name
 	oom := 0
@@ -265,7 +264,7 @@ func (y *body) attend(first *running) sandbox.Result {
 	}
 	y.judge(&res, o, oom)
 	y.b.event("exited", y.spec.Name, "exit %d after %.0f ms", res.Exit, res.Ms)
-	return res
+	return res, nil
 }
 
 // judge says what ended the program. A program that exited well exited well, whatever was asked meanwhile.

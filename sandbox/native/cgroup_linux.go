@@ -170,18 +170,22 @@ func (g *group) paths() (out []string) {
 	return out
 }
 
-// make makes the groups with the limits of the spec. overhead is the number of threads of stage two.
-func (g *group) make(s *sandbox.Spec, overhead int) error {
+// make makes the groups, without limits yet.
+func (g *group) make() error {
 	for _, d := range g.dirs {
 		if err := os.Mkdir(d, 0o755); err != nil {
 			g.remove()
 			return fmt.Errorf("failed to make cgroup: %w", err)
 		}
 	}
+	return nil
+}
+
+// limit sets the limits of the spec. overhead is the number of threads of stage two.
+func (g *group) limit(s *sandbox.Spec, overhead int) error {
 	for _, w := range g.limits(s, overhead) {
 		err := writeFile(filepath.Join(w.dir, w.file), w.value)
 		if err != nil && !(w.optional && errors.Is(err, os.ErrNotExist)) {
-			g.remove()
 			return &sandbox.Unenforceable{Backend: "native", What: w.what, Why: fmt.Sprintf("writing %s to %s: %v", w.value, w.file, err),
 				Fix: "give zeno a cgroup with the memory, pids and cpu controllers (systemd: Delegate=yes)"}
 		}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -31,6 +32,12 @@ type host struct {
 	mu      sync.Mutex
 	stage2  *program
 	filters map[string][]byte
+
+	spare      *seat // see seat_linux.go
+	making     bool
+	closed     bool
+	lastRun    time.Time
+	background sync.WaitGroup
 }
 
 // program is the stage two program, held open, and how to call it.
@@ -60,6 +67,7 @@ func (h *host) look() {
 }
 
 func (h *host) close() error {
+	h.endSpares()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var errs []error

@@ -31,6 +31,7 @@ type process struct {
 	pid   int
 	start uint64
 	ctl   *os.File // the control socket, in non-blocking mode
+	ended bool     // and reaped
 }
 
 // fork starts stage two in new namespaces. The child shares this process's memory until it executes, as vfork's does:
@@ -286,15 +287,18 @@ func (p *process) configure(c *stage2.Config, std [3]*os.File, mounts []int) err
 	return nil
 }
 
-// end kills the box and waits until the kernel has ended everything in it.
-func (p *process) end() (usage syscall.Rusage) {
+// end kills the box and waits until the kernel has ended everything in it. Called again it does nothing.
+func (p *process) end() {
+	if p.ended {
+		return
+	}
+	p.ended = true
 	syscall.Kill(p.pid, syscall.SIGKILL) // not reaped yet: the number is still its own
 	var status syscall.WaitStatus
 	for {
-		if _, err := syscall.Wait4(p.pid, &status, 0, &usage); err != syscall.EINTR {
+		if _, err := syscall.Wait4(p.pid, &status, 0, nil); err != syscall.EINTR {
 			break
 		}
 	}
 	p.ctl.Close()
-	return usage
 }

@@ -23,6 +23,8 @@ type Config struct {
 	Self bool
 	// Events hears what happens to boxes; it must not block. Optional.
 	Events func(sandbox.Event)
+	// NoSpare keeps the backend from holding a first process ready for the next run while runs follow one another.
+	NoSpare bool
 	// NoCgroups makes the backend use rlimits and its own watch where cgroups could be written, as on hosts without them.
 	NoCgroups bool
 }

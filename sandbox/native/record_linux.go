@@ -22,14 +22,14 @@ import (
 // record is what the next zeno needs in order to end a box that this one left. It is written before anything is made, and
 // added to once there is a process. A process is known by its number and its start: numbers come back.
 type record struct {
-	ID         string    `json:"id"`
-	Name       string    `json:"name"`
-	Argv       []string  `json:"argv"`
+	ID         string    `json:"id,omitempty"`
+	Name       string    `json:"name,omitempty"`
+	Argv       []string  `json:"argv,omitempty"`
 	Volume     string    `json:"volume,omitempty"`
 	Cgroups    []string  `json:"cgroups,omitempty"`
-	Started    time.Time `json:"started"`
-	Owner      int       `json:"owner"`
-	OwnerStart uint64    `json:"owner-start"`
+	Started    time.Time `json:"started,omitzero"`
+	Owner      int       `json:"owner,omitempty"`
+	OwnerStart uint64    `json:"owner-start,omitempty"`
 	Pid        int       `json:"pid,omitempty"`
 	PidStart   uint64    `json:"pid-start,omitempty"`
 }
@@ -38,8 +38,8 @@ func (b *Backend) recordDir() string { return filepath.Join(b.cfg.StateDir, "box
 
 func (b *Backend) recordPath(id string) string { return filepath.Join(b.recordDir(), id+".json") }
 
-// create writes the record of a box that is about to be made. It is one line; add appends the process in another, so that
-// each is one write.
+// create writes the record of a box that is about to be made. It is one line; what is known later are
+// lines that a seat adds, so that each is one write.
 func (b *Backend) create(r *record) (*os.File, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -64,16 +64,7 @@ func (b *Backend) create(r *record) (*os.File, error) {
 	return f, nil
 }
 
-// add records the first process and closes the record.
-func add(f *os.File, p *process) error {
-	defer f.Close()
-	if _, err := fmt.Fprintf(f, "{\"pid\":%d,\"pid-start\":%d}\n", p.pid, p.start); err != nil {
-		return fmt.Errorf("failed to record a box: %w", err)
-	}
-	return nil
-}
-
-// readRecord reads both lines. A record that was cut off is that of a box that was not made yet.
+// readRecord reads all lines. A record that was cut off is that of a box that was not made yet.
 func (b *Backend) readRecord(id string) (r record, err error) {
 	text, err := os.ReadFile(b.recordPath(id))
 	if err != nil {
@@ -83,7 +74,8 @@ func (b *Backend) readRecord(id string) (r record, err error) {
 	if err := d.Decode(&r); err != nil || r.ID != id {
 		return record{ID: id}, nil
 	}
-	d.Decode(&r) // the second line is not there yet
+	for d.Decode(&r) == nil { // what the later lines add
+	}
 	return r, nil
 }
 
@@ -115,7 +107,7 @@ func (b *Backend) PS(context.Context) ([]sandbox.Body, error) {
 	rs, err := b.records()
 	var out []sandbox.Body
 	for _, r := range rs {
-		if r.Pid != 0 && alive(r.Pid, r.PidStart) {
+		if r.Name != "" && r.Pid != 0 && alive(r.Pid, r.PidStart) {
 			out = append(out, sandbox.Body{Name: r.Name, Backend: "native", Pid: r.Pid, Volume: r.Volume, Argv: r.Argv,
 				Started: r.Started, Owner: r.Owner})
 		}
@@ -152,7 +144,9 @@ func (b *Backend) Reap(ctx context.Context) ([]string, error) {
 			errs = append(errs, fmt.Errorf("failed to reap box %s: %w", r.Name, err))
 			continue
 		}
-		found = append(found, r.Name)
+		if r.Name != "" {
+			found = append(found, r.Name)
+		}
 		b.event("reaped", r.Name, "left by zeno %d", r.Owner)
 	}
 	return found, errors.Join(errs...)

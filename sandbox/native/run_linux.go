@@ -34,24 +34,29 @@ func (b *Backend) run(ctx context.Context, spec *sandbox.Spec) (sandbox.Result, 
 	if err := b.enforceable(spec); err != nil {
 		return sandbox.Result{}, err
 	}
-	id := newID()
-	spec.Name = or(spec.Name, "box-"+id)
-	body := newBody(b, id, spec)
+	seat, err := b.takeSeat()
+	if err != nil {
+		return sandbox.Result{}, err
+	}
+	defer b.follow()
+	defer seat.release()
+	spec.Name = or(spec.Name, "box-"+seat.id)
+	body := newBody(b, seat, spec)
 	if err := b.enter(spec.Name, body); err != nil {
 		return sandbox.Result{}, err
 	}
 	defer b.leave(spec.Name)
 	defer close(body.gone)
-	l := &launch{b: b, body: body, spec: spec}
+	l := &launch{b: b, body: body, spec: spec, seat: seat}
 	defer l.release()
-	if err := l.prepare(); err != nil {
+	if err := l.takeVolume(); err != nil {
 		return sandbox.Result{}, err
 	}
 	first, err := l.start(ctx)
 	if err != nil {
 		return sandbox.Result{}, l.abandon(err)
 	}
-	return body.attend(first), nil
+	return body.attend(first)
 }
 
 func newID() string {
@@ -66,10 +71,9 @@ type launch struct {
 	body *body
 	spec *sandbox.Spec
 
+	seat   *seat
 	undo   []func()
-	base   int // first id of the box on the host; 0 where the box has the caller's
 	mounts []int
-	record *os.File
 }
 
 func (l *launch) onRelease(f func()) { l.undo = append(l.undo, f) }
@@ -78,51 +82,6 @@ func (l *launch) release() {
 	for i := len(l.undo) - 1; i >= 0; i-- {
 		l.undo[i]()
 	}
-}
-
-// prepare takes the volume, ids, the record and cgroups.
-func (l *launch) prepare() error {
-	if err := l.takeVolume(); err != nil {
-		return err
-	}
-	if l.b.host.root {
-		base, release, err := l.b.host.ids.take()
-		if err != nil {
-			return err
-		}
-		l.base = base
-		l.onRelease(release)
-	}
-	s := l.spec
-	rec := &record{ID: l.body.id, Name: s.Name, Argv: s.Argv, Volume: s.Volume, Started: l.body.started,
-		Owner: os.Getpid(), OwnerStart: l.b.host.start}
-	var g *group
-	if l.b.host.cgroups.usable() {
-		g = l.b.host.cgroups.plan(l.body.id)
-		rec.Cgroups = g.paths()
-	}
-	f, err := l.b.create(rec)
-	if err != nil {
-		return err
-	}
-	l.record = f
-	l.onRelease(func() {
-		f.Close()
-		os.Remove(f.Name())
-	})
-	if g == nil {
-		return nil
-	}
-	if err := g.make(s, threads); err != nil {
-		return err
-	}
-	l.body.group = g
-	l.onRelease(func() {
-		if err := g.remove(); err != nil {
-			l.b.event("leftover", s.Name, "%v", err)
-		}
-	})
-	return nil
 }
 
 func (l *launch) takeVolume() error {
@@ -148,14 +107,10 @@ func (l *launch) takeVolume() error {
 	return nil
 }
 
-// start makes the first process, tells it what to be, and waits until the program runs. The bounds of time hold from
-// the first process on: it may come to wait for a file system that does not answer.
+// start tells the first process what to be, and waits until the program runs. The bounds of time hold from here on:
+// it may come to wait for a file system that does not answer.
 func (l *launch) start(ctx context.Context) (*running, error) {
 	cfg, err := l.b.plan(l.spec)
-	if err != nil {
-		return nil, err
-	}
-	prog, err := l.b.host.stageTwo(l.b.cfg.Stage2, l.b.cfg.Self)
 	if err != nil {
 		return nil, err
 	}
@@ -164,35 +119,40 @@ func (l *launch) start(ctx context.Context) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	proc, err := fork(prog, l.body.group, l.base)
-	if err != nil {
-		first.discard()
-		return nil, err
-	}
-	l.body.born(proc)
+	l.body.born(l.seat.proc)
 	l.onRelease(l.body.end)
 	l.onRelease(l.body.watch(ctx, first))
-	if err := add(l.record, proc); err != nil {
-		first.discard()
-		return nil, err
-	}
-	if err := l.configure(proc, cfg, first); err != nil {
+	if err := l.tell(cfg, first); err != nil {
 		first.discard()
 		return nil, err
 	}
 	return first, l.body.await(first, l.spec.Proxy, cfg.Net.Ports)
 }
 
+// tell bounds the first process, records whose it is, and configures it.
+func (l *launch) tell(cfg *stage2.Config, first *running) error {
+	s := l.spec
+	if g := l.seat.group; g != nil {
+		if err := g.limit(s, threads); err != nil {
+			return err
+		}
+	}
+	if err := l.seat.note(record{Name: s.Name, Argv: s.Argv, Volume: s.Volume, Started: l.body.started}); err != nil {
+		return err
+	}
+	return l.configure(l.seat.proc, cfg, first)
+}
+
 // ids are the owner of the program's streams on the host; -1 is the caller.
 func (l *launch) ids() int {
-	if l.base == 0 {
+	if l.seat.base == 0 {
 		return -1
 	}
-	return l.base + l.spec.User
+	return l.seat.base + l.spec.User
 }
 
 func (l *launch) configure(p *process, cfg *stage2.Config, first *running) error {
-	if err := p.mapIDs(l.base, l.spec.User); err != nil {
+	if err := p.mapIDs(l.seat.base, l.spec.User); err != nil {
 		return err
 	}
 	defer l.closeMounts()
@@ -209,7 +169,7 @@ func (l *launch) configure(p *process, cfg *stage2.Config, first *running) error
 // hostMounts adds the volume, and as root opens what the box could not: directories that only root may enter.
 func (l *launch) hostMounts(p *process, cfg *stage2.Config) error {
 	add := func(path string, write bool) (int, error) {
-		if l.base == 0 {
+		if l.seat.base == 0 {
 			return -1, nil
 		}
 		fd, err := p.mapped(path, write)

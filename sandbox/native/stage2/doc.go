@@ -17,7 +17,7 @@ const (
 	MsgProgram = 'P' // host to box: Program, with stdin, stdout, stderr
 	MsgSignal  = 'K' // host to box: program's id, signal
 	MsgNet     = 'N' // box to host: the listening sockets: UDP first, then TCP in the order of Net.Ports
-	MsgStarted = 'S' // box to host: id, pid in the box
+	MsgStarted = 'S' // box to host: id: the program is about to be executed, all constraints stand
 	MsgFailed  = 'F' // box to host: id, text: that program could not be started
 	MsgExit    = 'X' // box to host: Exit
 	MsgError   = 'E' // box to host: step, errno: the box could not be made

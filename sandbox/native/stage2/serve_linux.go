@@ -20,6 +20,7 @@ func (b *box) start(r request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := r.program
+	sendMessage(MsgStarted, PutNumbers(p.ID)) // before: whoever hears from the program may count on it that zeno did
 	pid, err := forkExec(p, r.std)
 	for _, fd := range r.std {
 		unix.Close(fd)
@@ -29,7 +30,6 @@ func (b *box) start(r request) {
 		return
 	}
 	b.pids[pid] = p.ID
-	sendMessage(MsgStarted, PutNumbers(p.ID, uint64(pid)))
 	select {
 	case b.some <- struct{}{}:
 	default:
