@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -27,6 +29,7 @@ type exchange struct {
 	refused  string
 	broken   string
 	inBody   atomic.Bool
+	seen     sync.Map // names of secrets whose placeholder passed in the body
 }
 
 type exchangeKey struct{}
@@ -73,7 +76,7 @@ func (p *Proxy) exchange(out *writer, x *exchange, r *http.Request) {
 	}
 	p.prepare(x, r)
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &counting{r.Body, &x.sent}
+		r.Body = &counting{ReadCloser: r.Body, n: &x.sent, seen: &x.seen, f: p.placeholders(x)}
 	}
 	if err := p.injectBody(x, r); err != nil {
 		x.broken = p.clean(err.Error())
@@ -125,10 +128,15 @@ func (p *Proxy) scrubber(own []bound) *matcher {
 	for _, s := range own {
 		key.WriteString(s.env + " ")
 	}
-	if m, ok := p.scrubs.Load(key.String()); ok {
+	return p.cached(key.String(), func() []pattern { return scrubPatterns(own) })
+}
+
+// cached gives the matcher of a key; there is one for each set of secrets that hosts share.
+func (p *Proxy) cached(key string, patterns func() []pattern) *matcher {
+	if m, ok := p.matchers.Load(key); ok {
 		return m.(*matcher)
 	}
-	m, _ := p.scrubs.LoadOrStore(key.String(), newMatcher(scrubPatterns(own)))
+	m, _ := p.matchers.LoadOrStore(key, newMatcher(patterns()))
 	return m.(*matcher)
 }
 
@@ -194,6 +202,7 @@ func (p *Proxy) record(x *exchange, r *http.Request) {
 		return
 	}
 	p.tell(e)
+	x.seen.Range(func(name, _ any) bool { x.in.kept[name.(string)] = true; return true })
 	if kept := sorted(x.in.kept); kept != nil {
 		p.refused(Event{Kind: KindSecret, Host: x.to.name, Port: x.to.port, Secrets: kept, Refused: "not bound to this host, or not over TLS, or not in this place: the placeholder went as it was"})
 	}
@@ -206,15 +215,49 @@ func clip(s string, n int) string {
 	return s
 }
 
-// counting counts the bytes of a body that were read.
+// placeholders gives what finds those that a body is not for; nil where there are none.
+func (p *Proxy) placeholders(x *exchange) *finder {
+	var ps []pattern
+	for _, list := range [][]bound{x.own, x.in.others} {
+		for i := range list {
+			if s := &list[i]; !s.body || !x.mine(s.env) {
+				ps = append(ps, pattern{s.placeholder, s.env})
+			}
+		}
+	}
+	if ps == nil {
+		return nil
+	}
+	key := "?"
+	for _, p := range ps {
+		key += p.replace + " "
+	}
+	return newFinder(p.cached(key, func() []pattern { return ps }))
+}
+
+func (x *exchange) mine(env string) bool {
+	return slices.ContainsFunc(x.own, func(s bound) bool { return s.env == env })
+}
+
+// counting counts the bytes of a body that were read, and notes placeholders that pass by.
 type counting struct {
 	io.ReadCloser
-	n *atomic.Int64
+	n    *atomic.Int64
+	f    *finder // or nil
+	seen *sync.Map
 }
 
 func (c *counting) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.n.Add(int64(n))
+	if c.f != nil {
+		c.f.read(p[:n])
+		for i, found := range c.f.found {
+			if found {
+				c.seen.Store(c.f.m.patterns[i].replace, true)
+			}
+		}
+	}
 	return n, err
 }
 

@@ -289,3 +289,27 @@ func (m *matcher) text(s string) string {
 	w.state = 0
 	return string(w.write(nil, []byte(s), len(s)))
 }
+
+// finder tells which patterns occur in a stream. It serves one goroutine at a time.
+type finder struct {
+	m     *matcher
+	state int32
+	found []bool // by pattern
+}
+
+func newFinder(m *matcher) *finder { return &finder{m: m, found: make([]bool, len(m.patterns))} }
+
+func (f *finder) read(data []byte) {
+	for i := 0; i < len(data); {
+		if f.state == 0 {
+			if i = f.m.skip(data, i); i >= len(data) {
+				return
+			}
+		}
+		f.state = f.m.step(f.state, data[i])
+		i++
+		if out := f.m.nodes[f.state].out; out >= 0 {
+			f.found[out] = true
+		}
+	}
+}

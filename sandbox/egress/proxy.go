@@ -43,7 +43,7 @@ type Proxy struct {
 	out1     *http.Transport // what came by h1: no cost of framing, and upgrades work
 	inside   *http.Transport
 	forward  *httputil.ReverseProxy
-	scrubs   sync.Map // key of bound secrets -> *matcher
+	matchers sync.Map // of sets of secrets
 	hidePath atomic.Bool
 
 	events  *rate.Limiter

@@ -131,6 +131,32 @@ func TestSecretsInQueryAndBody(t *testing.T) {
 	})
 }
 
+// A placeholder in a body that is not for it passes as it is, and is told of.
+func TestPlaceholdersInBodiesAreTold(t *testing.T) {
+	w := newWorld(t)
+	b := secretBox(t, w, http.HandlerFunc(echo))
+	for _, host := range []string{"api", "other"} {
+		text := strings.Repeat("x", 100_000) + "$MSB_TOKEN."
+		req, _ := http.NewRequest("POST", "https://"+host+".example.com/", &slow{text})
+		if status, body := b.do(req); status != 200 || !strings.HasSuffix(body, "x$MSB_TOKEN.") {
+			t.Errorf("got %d", status)
+		}
+		b.wait(func(e Event) bool { return e.Kind == KindSecret && e.Host == host+".example.com" })
+	}
+}
+
+// slow gives a text a few bytes at a time.
+type slow struct{ rest string }
+
+func (s *slow) Read(p []byte) (int, error) {
+	if s.rest == "" {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), 997)], s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
 func TestJSONBody(t *testing.T) {
 	w := newWorld(t)
 	var got map[string]string
