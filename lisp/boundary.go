@@ -40,7 +40,7 @@ func (c Capability) Invoke(t *value.Thread, args []value.Value) value.Value {
 		defer cancel()
 	}
 	v, err := c.call(ctx, t, plain)
-	t.Safepoint()
+	t.AfterHostCall()
 	if err != nil {
 		panic(c.failure(t, ctx, err))
 	}

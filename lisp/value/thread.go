@@ -33,8 +33,9 @@ type Run struct {
 	threads atomic.Int64 // alive
 	names   atomic.Int64 // kept by an Interner for an isolate
 
-	live liveMeter
-	crew crew // the threads, once there are several
+	live  liveMeter
+	crew  crew // the threads, once there are several
+	clock hostClock
 
 	done    <-chan struct{}
 	tripped atomic.Pointer[limit.Error] // the limit that ends the evaluation of an isolate, whichever thread it met
@@ -71,7 +72,10 @@ func (r *Run) Used() Usage {
 type Usage struct{ Steps, Alloc, Output, Calls int64 }
 
 // End marks the evaluation as over; futures that still run stop at their next safepoint.
-func (r *Run) End() { r.ended.Store(true) }
+func (r *Run) End() {
+	r.ended.Store(true)
+	r.clock.stop()
+}
 
 // Wait returns when every future of the evaluation has stopped.
 func (r *Run) Wait() { r.workers.Wait() }
@@ -217,15 +221,20 @@ func (t *Thread) recharge() {
 
 // Safepoint ends the evaluation when its context, its deadline or its owner has.
 func (t *Thread) Safepoint() {
+	t.clean()
+	t.Stoppable()
+	if t.Limits.Time < limit.Unlimited && time.Since(t.began) > t.Limits.Time {
+		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
+	}
+}
+
+// clean lets go of what the stack held, and stands still where another thread measures.
+func (t *Thread) clean() {
 	for i := t.sp; i < t.high && i < len(t.stack); i++ {
 		t.stack[i] = Value{}
 	}
 	t.high = t.sp
 	t.wanted()
-	t.Stoppable()
-	if t.Limits.Time < limit.Unlimited && time.Since(t.began) > t.Limits.Time {
-		t.trip(limit.Time, int64(t.Limits.Time), int64(t.Limits.Time))
-	}
 }
 
 // Stoppable is the part of a safepoint that looks at no clock: the evaluation ends when its context or its owner has.
