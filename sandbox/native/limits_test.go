@@ -129,7 +129,7 @@ func TestProcessesAreBounded(t *testing.T) {
 func TestAForkBombEnds(t *testing.T) {
 	bothWays(t, func(t *testing.T, b *native.Backend) {
 		begin := time.Now()
-		res := sh(t, b, `f() { f | f & }; f; sleep 100`, func(s *sandbox.Spec) { s.Pids, s.Timeout = 64, 2*time.Second })
+		res := sh(t, b, `f() { f | f & }; f; while :; do :; done`, func(s *sandbox.Spec) { s.Pids, s.Timeout = 64, 2*time.Second })
 		if res.KilledBy != sandbox.KilledTimeout || time.Since(begin) > 20*time.Second {
 			t.Errorf("got %+v after %v", res, time.Since(begin))
 		}

@@ -72,7 +72,7 @@ func (b *Backend) plan(s *sandbox.Spec) (*stage2.Config, error) {
 	addRoot(c, s, b.host.view)
 	addOwnFiles(c, s)
 	c.Rlimits, c.Affinity = b.rlimits(s)
-	c.Program = stage2.Program{Argv: s.Argv, Env: environment(s), Dir: s.Workdir}
+	c.Program = stage2.Program{Argv: s.Argv, Env: environment(s), Dir: or(s.Dir, s.Workdir)}
 	return c, nil
 }
 
@@ -95,6 +95,9 @@ func addRoot(c *stage2.Config, s *sandbox.Spec, v *view) {
 	for _, p := range s.Read {
 		c.Binds = append(c.Binds, stage2.Bind{Source: stage2.Source{Path: p, FD: -1}, Dst: p})
 	}
+	for _, p := range s.Write {
+		c.Binds = append(c.Binds, stage2.Bind{Source: stage2.Source{Path: p, FD: -1}, Dst: p, Write: true})
+	}
 }
 
 func bind(path string) stage2.Bind {
@@ -105,7 +108,7 @@ func bind(path string) stage2.Bind {
 func addOwnFiles(c *stage2.Config, s *sandbox.Spec) {
 	c.Dirs = []stage2.Dir{{Name: "/tmp", Mode: 0o1777}, {Name: "/var/tmp", Mode: 0o1777}, {Name: "/run", Mode: 0o755},
 		{Name: s.Workdir, Mode: 0o755, Owned: true}}
-	c.Writable = []string{"/tmp", "/var/tmp", "/run", "/dev", s.Workdir}
+	c.Writable = append([]string{"/tmp", "/var/tmp", "/run", "/dev", s.Workdir}, s.Write...)
 	file := func(name, text string) {
 		c.Files = append(c.Files, stage2.File{Name: name, Mode: 0o644, Content: []byte(text)})
 	}

@@ -190,7 +190,7 @@ func (l *launch) hostMounts(p *process, cfg *stage2.Config) error {
 		if cfg.Binds[i].Optional { // the host's own: anyone may enter them, and their ids stay those of nobody
 			continue
 		}
-		fd, err := add(cfg.Binds[i].Path, false)
+		fd, err := add(cfg.Binds[i].Path, cfg.Binds[i].Write)
 		if err != nil {
 			return err
 		}

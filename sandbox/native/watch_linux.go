@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -34,7 +35,7 @@ func (y *body) watch(ctx context.Context, first *running) (stop func()) {
 		}()
 	}
 	run(func(done <-chan struct{}) { y.watchTime(ctx, first, done) })
-	if y.volume != "" {
+	if len(y.written()) > 0 {
 		run(y.watchDisk)
 	}
 	if y.group == nil {
@@ -92,22 +93,52 @@ func (y *body) idleFor(first *running) time.Duration {
 	return time.Since(time.Unix(0, last))
 }
 
-// watchDisk counts the volume. Counting is slow and asking the file system for its free space is not: the volume is
-// counted again when so much space has gone since the last count that the bound may be passed.
+// written are the directories of the host that the box writes to.
+func (y *body) written() []string {
+	if y.volume == "" {
+		return y.spec.Write
+	}
+	return append([]string{y.volume}, y.spec.Write...)
+}
+
+// usage is what lies in the directories that the box writes to, as far as the bound is concerned.
+type usage struct{ bytes, files int64 }
+
+func (y *body) usage(most int64) (u usage) {
+	for _, dir := range y.written() {
+		bytes, files := volume.Usage(dir, most-u.bytes)
+		u.bytes, u.files = u.bytes+bytes, u.files+files
+	}
+	return u
+}
+
+// before is what lay in Spec.Write when the box was made: only what the program adds counts there, where of a volume
+// everything does.
+func (y *body) before() (u usage) {
+	for _, dir := range y.spec.Write {
+		bytes, files := volume.Usage(dir, math.MaxInt64)
+		u.bytes, u.files = u.bytes+bytes, u.files+files
+	}
+	return u
+}
+
+// watchDisk counts the volume and Spec.Write. Counting is slow and asking the file system for its free space is not: they
+// are counted again when so much space has gone since the last count that the bound may be passed.
 func (y *body) watchDisk(done <-chan struct{}) {
 	tick := time.NewTicker(diskTick)
 	defer tick.Stop()
+	base := y.before()
 	var used, free int64
 	var counted time.Time
 	took := time.Duration(0)
 	most := max(int64(maxInodes), y.spec.Disk/4096)
 	for {
-		now := freeBytes(y.volume)
+		now := y.freeBytes()
 		if due := time.Since(counted); due > 5*took && (used+free-now > y.spec.Disk || due > fullWalk) {
 			begin := time.Now()
-			bytes, files := volume.Usage(y.volume, y.spec.Disk)
-			bytes += y.unlinked()
-			if bytes > y.spec.Disk || files > most {
+			u := y.usage(base.bytes + y.spec.Disk)
+			bytes := u.bytes - base.bytes + y.unlinked()
+			if bytes > y.spec.Disk || u.files-base.files > most {
 				y.kill(sandbox.KilledDisk)
 				return
 			}
@@ -121,6 +152,14 @@ func (y *body) watchDisk(done <-chan struct{}) {
 	}
 }
 
+// freeBytes is what is free where the box writes; file systems that several directories are on count as often.
+func (y *body) freeBytes() (total int64) {
+	for _, dir := range y.written() {
+		total += freeBytes(dir)
+	}
+	return total
+}
+
 func freeBytes(dir string) int64 {
 	var st unix.Statfs_t
 	if unix.Statfs(dir, &st) != nil {
@@ -129,18 +168,21 @@ func freeBytes(dir string) int64 {
 	return int64(st.Bfree) * st.Bsize
 }
 
-// unlinked is the size of files of the volume that have no name any more but that a process holds open.
+// unlinked is the size of files, where the box writes, that have no name any more but that a process holds open.
 func (y *body) unlinked() (total int64) {
-	var vol unix.Stat_t
-	if unix.Stat(y.volume, &vol) != nil {
-		return 0
+	devices := map[uint64]bool{}
+	for _, dir := range y.written() {
+		var st unix.Stat_t
+		if unix.Stat(dir, &st) == nil {
+			devices[uint64(st.Dev)] = true
+		}
 	}
 	seen := map[uint64]bool{}
 	for _, pid := range y.pids() {
 		fds, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/fd/*")
 		for _, fd := range fds {
 			var st unix.Stat_t
-			if unix.Stat(fd, &st) == nil && st.Dev == vol.Dev && st.Nlink == 0 && st.Mode&unix.S_IFMT == unix.S_IFREG && !seen[st.Ino] {
+			if unix.Stat(fd, &st) == nil && devices[uint64(st.Dev)] && st.Nlink == 0 && st.Mode&unix.S_IFMT == unix.S_IFREG && !seen[st.Ino] {
 				seen[st.Ino] = true
 				total += st.Blocks * 512
 			}

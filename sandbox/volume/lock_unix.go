@@ -28,11 +28,22 @@ func (s *Store) Lock(name, holder string) (*Held, error) {
 		}
 		return nil, fmt.Errorf("failed to lock volume %s: %w", name, err)
 	}
+	if gone(f) {
+		f.Close()
+		return nil, fmt.Errorf("volume %s: was removed meanwhile: run again", name)
+	}
 	if holder != "" {
 		f.Truncate(0)
 		f.WriteAt([]byte(holder), 0)
 	}
 	return &Held{file: f}, nil
+}
+
+// gone says whether the lock is on a file that a removal took away while it was waited for: it would lock nothing.
+func gone(f *os.File) bool {
+	held, err := f.Stat()
+	there, err2 := os.Stat(f.Name())
+	return err != nil || err2 != nil || !os.SameFile(held, there)
 }
 
 func blocks(st os.FileInfo) int64 {
