@@ -26,6 +26,11 @@ type Spec struct {
 	User int `json:"user,omitempty" lisp:"user"`
 	// Read are files and directories of the host to show, read-only, at the same path.
 	Read []string `json:"read,omitempty" lisp:"read"`
+	// Write are directories of the host that the program may write to, at the same path; Disk bounds what it adds to them.
+	// Native only. They are the caller's to choose: no profile names one.
+	Write []string `json:"-" lisp:"-"`
+	// Dir is where the program starts; default Workdir.
+	Dir string `json:"-" lisp:"-"`
 
 	Env     map[string]string `json:"env,omitempty" lisp:"env"`
 	Secrets []Secret          `json:"secrets,omitempty" lisp:"secrets"`

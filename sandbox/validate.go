@@ -90,13 +90,26 @@ func checkPaths(s *Spec) error {
 			return bad(":workdir", "got %q, want a directory outside of %s", s.Workdir, r)
 		}
 	}
-	for i, p := range s.Read {
-		if err := checkPath(fmt.Sprintf(":read %d", i), p); err != nil {
+	if s.Dir != "" && s.Dir != "/" {
+		if err := checkPath("Dir", s.Dir); err != nil {
+			return err
+		}
+	}
+	if err := checkShown(":read", s.Read); err != nil {
+		return err
+	}
+	return checkShown("Write", s.Write)
+}
+
+// checkShown checks paths of the host that a box is to see.
+func checkShown(field string, paths []string) error {
+	for i, p := range paths {
+		if err := checkPath(fmt.Sprintf("%s %d", field, i), p); err != nil {
 			return err
 		}
 		for _, r := range []string{"/proc", "/dev", "/sys", "/.msb"} {
 			if p == r || strings.HasPrefix(p, r+"/") {
-				return bad(fmt.Sprintf(":read %d", i), "got %q, want a path outside of %s", p, r)
+				return bad(fmt.Sprintf("%s %d", field, i), "got %q, want a path outside of %s", p, r)
 			}
 		}
 	}
