@@ -160,7 +160,7 @@ func callee(ns, name string, macro, private bool) string {
 func TestEveryFunctionWithHostileArguments(t *testing.T) {
 	n, seed := envInt("ZENO_HOSTILE", 12), envInt("ZENO_SEED", 1)
 	if testing.Short() {
-		n = 2
+		n = 1
 	}
 	r := newHostileRig(t)
 	rnd := rand.New(rand.NewPCG(uint64(seed), 2))
@@ -182,8 +182,10 @@ func TestEveryFunctionWithHostileArguments(t *testing.T) {
 			continue
 		}
 		r.run("(" + f + ")")
-		for _, a := range hostileArgs {
-			r.run("(" + f + " " + a + ")")
+		for i, a := range hostileArgs {
+			if !testing.Short() || i%8 == r.evals%8 {
+				r.run("(" + f + " " + a + ")")
+			}
 		}
 		for args := 2; args <= 4; args++ {
 			for range n {
