@@ -36,7 +36,8 @@ func (y *body) watch(ctx context.Context, first *running) (stop func()) {
 	}
 	run(func(done <-chan struct{}) { y.watchTime(ctx, first, done) })
 	if len(y.written()) > 0 {
-		run(y.watchDisk)
+		base := y.before() // while nothing runs yet
+		run(func(done <-chan struct{}) { y.watchDisk(base, done) })
 	}
 	if y.group == nil {
 		run(y.watchMemory)
@@ -124,10 +125,9 @@ func (y *body) before() (u usage) {
 
 // watchDisk counts the volume and Spec.Write. Counting is slow and asking the file system for its free space is not: they
 // are counted again when so much space has gone since the last count that the bound may be passed.
-func (y *body) watchDisk(done <-chan struct{}) {
+func (y *body) watchDisk(base usage, done <-chan struct{}) {
 	tick := time.NewTicker(diskTick)
 	defer tick.Stop()
-	base := y.before()
 	var used, free int64
 	var counted time.Time
 	took := time.Duration(0)
