@@ -7,10 +7,15 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/reflection-dev/zeno/sandbox"
 )
 
 // pair is a client without the proxy and one with it, to the same server. Both speak h1, or both h2.
@@ -132,4 +137,52 @@ func cpuTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkThroughputCurl is the same with curl, in a process of its own, and CONNECT.
+func BenchmarkThroughputCurl(b *testing.B) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		b.Skip(err)
+	}
+	const size = 200 << 20
+	block := make([]byte, 1<<20)
+	w := newWorld(b)
+	addr := w.server("api.example.com", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", fmt.Sprint(size))
+		for range size / len(block) {
+			_, _ = w.Write(block)
+		}
+	}))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := New(Config{Policy: Policy{Allow: []Rule{at("api.example.com", addr)}}, Roots: w.pool})
+	if err != nil {
+		b.Fatal(err)
+	}
+	x := &box{t: b, p: p}
+	x.serve(func(ctx context.Context) error { return p.ServeForward(ctx, sandbox.Listeners{}, l) })
+	ca := filepath.Join(b.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, append(p.CA(), w.ca.pem...), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	curl := func(args ...string) time.Duration {
+		out, err := exec.Command("curl", append(args, "-sSf", "--http1.1", "--cacert", ca, "-o", "/dev/null", "-w", "%{time_total}", "https://api.example.com/")...).CombinedOutput()
+		took, bad := time.ParseDuration(string(out) + "s")
+		if err != nil || bad != nil {
+			b.Fatal(err, bad, string(out))
+		}
+		return took
+	}
+	var direct, proxied []time.Duration
+	for b.Loop() {
+		direct = append(direct, curl("--connect-to", "api.example.com:443:"+addr))
+		proxied = append(proxied, curl("-x", "http://"+l.Addr().String()))
+	}
+	d, q := median(direct), median(proxied)
+	b.ReportMetric(size/d.Seconds()/1e6, "direct-MB/s")
+	b.ReportMetric(size/q.Seconds()/1e6, "proxied-MB/s")
+	b.ReportMetric(100*slices.Min(direct).Seconds()/slices.Min(proxied).Seconds(), "%-of-direct-best")
+	b.ReportMetric(100*d.Seconds()/q.Seconds(), "%-of-direct")
 }

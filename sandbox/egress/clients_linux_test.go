@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // needs skips where a client is missing, and fails in CI.
@@ -230,3 +231,73 @@ print("aaaa", ask(("127.0.0.53", 53), "api.example.com", 28))`)
 		t.Errorf("the events hold the value")
 	}
 }
+
+// A program that used the secret, and got it echoed, has it nowhere in its memory.
+func TestTheValueIsInNoMemory(t *testing.T) {
+	needs(t, "python3")
+	n := clientWorld(t, &recorder{})
+	done := make(chan string, 1)
+	go func() {
+		out, _ := n.run("python3", "-c", `
+import os, time, urllib.request
+r = urllib.request.Request("https://api.example.com/", headers={"X-Api-Key": os.environ["TOKEN"]})
+answer = urllib.request.urlopen(r, timeout=20); text = answer.read()
+open("pid.new", "w").write(str(os.getpid())); os.rename("pid.new", "pid")
+for i in range(600):
+    if os.path.exists("go"): break
+    time.sleep(0.05)
+print(text.decode())`)
+		done <- out
+	}()
+	var pid string
+	for range 600 {
+		if b, err := os.ReadFile(filepath.Join(n.dir, "pid")); err == nil {
+			pid = string(b)
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	there, placeholder, err := memoryHolds(pid, canary), memoryHolds(pid, "$MSB_TOKEN"), os.WriteFile(filepath.Join(n.dir, "go"), nil, 0o644)
+	if out := <-done; err != nil || !strings.Contains(out, "$MSB_TOKEN") {
+		t.Fatalf("got %s %v", out, err)
+	}
+	if !placeholder || !memoryHolds("self", canary) {
+		t.Fatal("the search finds nothing, not even what is there")
+	}
+	if there {
+		t.Error("the value is in the memory of the program")
+	}
+}
+
+// memoryHolds searches what a process can write of its memory.
+func memoryHolds(pid, text string) bool {
+	maps, err := os.ReadFile("/proc/" + pid + "/maps")
+	if err != nil {
+		return false
+	}
+	mem, err := os.Open("/proc/" + pid + "/mem")
+	if err != nil {
+		return false
+	}
+	defer mem.Close()
+	m := newMatcher([]pattern{{find: text}})
+	for line := range strings.Lines(string(maps)) {
+		var from, to int64
+		var mode string
+		if n, _ := fmt.Sscanf(line, "%x-%x %s", &from, &to, &mode); n != 3 || !strings.HasPrefix(mode, "rw") {
+			continue
+		}
+		f := newFinder(m)
+		if _, err := io.Copy(reader(f.read), io.NewSectionReader(mem, from, to-from)); err != nil {
+			continue // a page that cannot be read
+		}
+		if f.found[0] {
+			return true
+		}
+	}
+	return false
+}
+
+type reader func([]byte)
+
+func (r reader) Write(p []byte) (int, error) { r(p); return len(p), nil }

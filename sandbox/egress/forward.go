@@ -66,6 +66,7 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 // returned prepares the answer for the box.
 func (p *Proxy) returned(res *http.Response) error {
 	x := exchangeOf(res.Request.Context())
+	res.Header.Del("Alt-Svc") // it sends clients where there is nothing for a box
 	if x.scrub != nil {
 		scrubHeader(x.scrub, res.Header)
 	}
