@@ -85,7 +85,7 @@ func (c *Core) runHeld(q ask.Ask) (outcome string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	start := time.Now()
-	v, err := c.invoke(ctx, cap.Fn, args)
+	v, err := c.invoke(ctx, cap.Name, cap.Fn, args)
 	done.Err, done.Elapsed = err, time.Since(start)
 	_ = rec.Called(done) // a failure is reported, and the state of the question is the record that counts
 	if err != nil {

@@ -49,7 +49,7 @@ func (c *Core) runAsking(ctx context.Context, r *spawn.Runner, req spawn.Request
 	if err != nil {
 		return spawn.Result{ID: req.ID, Status: spawn.Refused, Exit: -1, Error: err.Error()}
 	}
-	return end(r.Run(ctx, req))
+	return end(c.runTraced(ctx, r, req))
 }
 
 // less is what is left of a spawn's budget, where it has used some of it. A limit that is used up leaves one, so that the

@@ -45,6 +45,7 @@ func (c *Core) namespaces() map[string][]value.Builtin {
 	ns["zeno.loop"] = append(c.loopFunctions(), c.hookFunctions()...)
 	ns["zeno.sandbox"] = c.boxFunctions()
 	ns["zeno.engine"] = c.engineFunctions()
+	ns["zeno.observe"] = c.observeFunctions()
 	return ns
 }
 

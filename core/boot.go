@@ -11,6 +11,7 @@ import (
 // Boot opens the door for editors, loads the home's init.joke and starts its processes. Whatever goes wrong is reported to Config.Err and returned, and
 // the instance is up all the same: a program that does not load is mended at the REPL.
 func (c *Core) Boot(ctx context.Context) error {
+	c.startTraces(ctx)
 	err := c.startEditors(ctx)
 	if err != nil {
 		c.report("no editor can connect", err)

@@ -26,6 +26,7 @@ import (
 	"github.com/reflection-dev/zeno/core/home"
 	"github.com/reflection-dev/zeno/core/journal"
 	"github.com/reflection-dev/zeno/core/loop"
+	"github.com/reflection-dev/zeno/core/observe"
 	"github.com/reflection-dev/zeno/core/spawn"
 	"github.com/reflection-dev/zeno/core/spawn/backend"
 	"github.com/reflection-dev/zeno/gateway"
@@ -56,6 +57,7 @@ type Config struct {
 	Clock     loop.Clock                 // of the home's processes; nil: loop.Real{}
 	Serve     bool                       // this process holds the home's lock: Boot opens the control socket
 	Rehearsal *Rehearsal                 // the home is run dry, on a Virtual Clock; nil: in earnest
+	Traces    *observe.Export            // where traces are sent from Boot on; nil: nowhere, until the program says so
 	Idle      bool                       // Boot leaves the home's processes unstarted: for a command that only borrows the home
 }
 
@@ -77,6 +79,7 @@ type Core struct {
 	asks      *asks
 	boxes     *boxes
 	budgets
+	observed
 	hooks   hooks
 	state   func() (string, error)        // the state directory, made by the first who needs it
 	booting atomic.Bool                   // init.joke is loading
@@ -107,6 +110,7 @@ func New(conf Config) (*Core, error) {
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.watchCtx, c.endWatching = context.WithCancel(context.Background())
 	c.openJournal()
+	c.initObserved()
 	c.life = newLife()
 	c.state = sync.OnceValues(c.stateDir)
 	c.runner = sync.OnceValues(c.newRunner)
@@ -225,6 +229,9 @@ func (c *Core) Close(ctx context.Context) error {
 		errs = append(errs, fmt.Errorf("core: futures of the program still run: %w", ctx.Err()))
 	}
 	if err := c.stopControl(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("core: %w", err))
+	}
+	if err := c.traces.Stop(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("core: %w", err))
 	}
 	if err := c.closeLedger(); err != nil {

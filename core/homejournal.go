@@ -34,6 +34,7 @@ type homeJournal struct {
 	error func(error) // hears of a file that cannot be written any more, and with nil of one that can again
 
 	mu        sync.Mutex
+	hear      func(keeper) // hears of the store when it is open; nil: nobody
 	opened    keeper
 	closed    bool
 	retention *journal.Retention // nil: the journal's own
@@ -42,6 +43,7 @@ type homeJournal struct {
 func (h *homeJournal) keeper() (keeper, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	defer h.tell()
 	switch {
 	case h.opened != nil:
 		return h.opened, nil
@@ -59,6 +61,22 @@ func (h *homeJournal) keeper() (keeper, error) {
 	}
 	h.opened = s
 	return s, nil
+}
+
+// tell tells of the store, once.
+func (h *homeJournal) tell() {
+	if h.opened != nil && h.hear != nil {
+		h.hear(h.opened)
+		h.hear = nil
+	}
+}
+
+// onOpen calls f once the store is open.
+func (h *homeJournal) onOpen(f func(keeper)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hear = f
+	h.tell()
 }
 
 func (h *homeJournal) open() (*journal.SQLite, error) {

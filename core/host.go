@@ -86,8 +86,10 @@ func (c *Core) evalAs(ctx context.Context, caller gateway.Caller, code string) g
 		c.recordEval(caller, code, lisp.Result{Err: &lisp.Error{Kind: r.Err.Kind, Message: r.Err.Message}})
 		return r
 	}
+	ctx, span := c.traces.Eval(ctx, caller.Role, caller.Spawn)
 	res := s.Eval(ctx, c.withLeased(caller, g), code)
 	c.afterEval(caller, &res)
+	span.EndEval(evalOutcome(res), res.Used.Steps, res.Used.Alloc, res.Used.Calls)
 	c.recordEval(caller, code, res)
 	if r, asked := c.asks.tell(caller.Spawn, s.calls); asked {
 		return r
@@ -177,11 +179,17 @@ func reply(g *grant.Grant, res lisp.Result) gateway.Reply {
 // maxRecorded is how much of a code or an argument an event keeps, in bytes.
 const maxRecorded = 4096
 
+func evalOutcome(res lisp.Result) string {
+	if res.Err != nil {
+		return res.Err.Kind
+	}
+	return "ok"
+}
+
 func (c *Core) recordEval(caller gateway.Caller, code string, res lisp.Result) {
-	e := journal.Event{Kind: journal.Eval, Role: caller.Role, Spawn: caller.Spawn, Outcome: "ok", Elapsed: res.Elapsed,
+	e := journal.Event{Kind: journal.Eval, Role: caller.Role, Spawn: caller.Spawn, Outcome: evalOutcome(res), Elapsed: res.Elapsed,
 		Data: map[string]any{"code": clip(code), "steps": res.Used.Steps, "bytes": res.Used.Alloc, "calls": res.Used.Calls}}
 	if res.Err != nil {
-		e.Outcome = res.Err.Kind
 		e.Data["error"] = clip(strings.TrimSuffix(res.Err.Message+"; "+res.Err.Hint, "; "))
 	} else {
 		e.Data["value"] = clip(res.Value)
@@ -292,7 +300,9 @@ func (c *Core) EvalAs(ctx context.Context, role, code string) lisp.Result {
 	defer s.End()
 	ctx, cancel := context.WithTimeout(ctx, g.EvalTimeout)
 	defer cancel()
+	ctx, span := c.traces.Eval(ctx, caller.Role, caller.Spawn)
 	res := s.Eval(ctx, g, code)
+	span.EndEval(evalOutcome(res), res.Used.Steps, res.Used.Alloc, res.Used.Calls)
 	c.recordEval(caller, code, res)
 	return res
 }

@@ -78,7 +78,9 @@ func (c *Core) every(t *value.Thread, name string, when whenForm, f value.Value,
 	}
 	err = c.loop.Every(loop.Process{Name: name, Schedule: s, Jitter: time.Duration(o.Jitter), Timeout: time.Duration(o.Timeout),
 		Immediate: o.Immediate, Do: func(ctx context.Context) error {
+			ctx, span := c.traces.Process(ctx, name)
 			_, err := c.env.Call(ctx, f)
+			span.End(spanOutcome(err))
 			return err
 		}})
 	if err != nil {

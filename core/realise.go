@@ -14,8 +14,9 @@ const maxRealised = 256 << 20
 
 // invoke runs a capability's function with full power. Its result is plain data when it returns: a lazy seq is program
 // code, which must run under the call's timeout and before the record says how the call went.
-func (c *Core) invoke(ctx context.Context, f value.Value, args []value.Value) (value.Value, error) {
-	return c.env.Do(ctx, func(t *value.Thread) value.Value {
+func (c *Core) invoke(ctx context.Context, name string, f value.Value, args []value.Value) (value.Value, error) {
+	ctx, span := c.traces.Call(ctx, name)
+	v, err := c.env.Do(ctx, func(t *value.Thread) value.Value {
 		v := t.Call(f, args...)
 		if settled(v) {
 			return v
@@ -27,6 +28,8 @@ func (c *Core) invoke(ctx context.Context, f value.Value, args []value.Value) (v
 		n.Deeper(t.Depth())
 		return lisp.Plain(n, v, lisp.Crossing{What: "its result"})
 	})
+	span.End(spanOutcome(err))
+	return v, err
 }
 
 // settled tells of the results that most calls have that there is nothing in them to realise.

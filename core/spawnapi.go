@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reflection-dev/zeno/core/journal"
+	"github.com/reflection-dev/zeno/core/observe"
 	"github.com/reflection-dev/zeno/core/spawn"
 	"github.com/reflection-dev/zeno/lisp/bind"
 	"github.com/reflection-dev/zeno/lisp/value"
@@ -43,12 +44,12 @@ func (f *idForm) DecodeLisp(t *value.Thread, v value.Value) error {
 	return nil
 }
 
-func (c *Core) spawnAsync(t *value.Thread, f spawnForm) (value.Value, error) {
+func (c *Core) spawnAsync(ctx context.Context, t *value.Thread, f spawnForm) (value.Value, error) {
 	req, o, err := c.request(f)
 	if err != nil {
 		return value.Nil, err
 	}
-	ctx, cancel := context.WithCancelCause(c.ctx)
+	ctx, cancel := context.WithCancelCause(observe.Follow(c.ctx, ctx))
 	j, end, refused := c.open(ctx, &req, o, cancel)
 	promise := value.NewPromise(t)
 	deliver := func(res spawn.Result) {

@@ -129,7 +129,7 @@ func (c *Core) attempt(ctx context.Context, j *job, req spawn.Request) spawn.Res
 		return c.neverRan(j, req, refusedSpawn(err))
 	}
 	if c.role(req.Role).IsNil() { // the runner says what to do about it
-		return r.Run(ctx, req)
+		return c.runTraced(ctx, r, req)
 	}
 	g, err := c.grant(ctx, req.Role)
 	if err != nil {

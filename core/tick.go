@@ -56,7 +56,7 @@ func (c *Core) tick(t *value.Thread, list value.Value, given *value.Value) (valu
 		v = *given
 	}
 	for _, s := range todo {
-		next, ex := t.Try(func() value.Value { return t.Call1(s.f, v) })
+		next, ex := c.step(t, s, v)
 		t.Safepoint() // a pass that is cancelled ends here: its steps have not failed
 		if ex == nil {
 			v = next
@@ -65,6 +65,26 @@ func (c *Core) tick(t *value.Thread, list value.Value, given *value.Value) (valu
 		c.stepFailed(t.Context, s.name, ex)
 	}
 	return v, nil
+}
+
+// step makes one step, in a span of its own.
+func (c *Core) step(t *value.Thread, s step, v value.Value) (next value.Value, ex *value.Exception) {
+	before := t.Context
+	ctx, span := c.traces.Step(before, s.name)
+	if span != nil {
+		t.Context = ctx
+		outcome := "cancelled" // where it does not return
+		defer func() {
+			t.Context = before
+			span.End(outcome)
+		}()
+		next, ex = t.Try(func() value.Value { return t.Call1(s.f, v) })
+		if outcome = "ok"; ex != nil {
+			outcome = "error"
+		}
+		return next, ex
+	}
+	return t.Try(func() value.Value { return t.Call1(s.f, v) })
 }
 
 func (c *Core) stepFailed(ctx context.Context, name string, ex *value.Exception) {

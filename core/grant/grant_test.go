@@ -77,7 +77,7 @@ func (r *record) Called(c Called) error {
 }
 
 func (h *house) session(r *record) *Session {
-	return NewSession(h.rt, func(ctx context.Context, f value.Value, args []value.Value) (value.Value, error) {
+	return NewSession(h.rt, func(ctx context.Context, _ string, f value.Value, args []value.Value) (value.Value, error) {
 		return h.env.Call(ctx, f, args...)
 	}, r)
 }
@@ -230,7 +230,7 @@ func TestAWardenStandsBesideTheGrant(t *testing.T) {
 	h, r := newHouse(t), &record{}
 	made := 0
 	g := h.must(`{:vocab {"f" (fn [] 1)}}`)
-	s := NewSession(h.rt, func(ctx context.Context, f value.Value, args []value.Value) (value.Value, error) {
+	s := NewSession(h.rt, func(ctx context.Context, _ string, f value.Value, args []value.Value) (value.Value, error) {
 		made++
 		return h.env.Call(ctx, f, args...)
 	}, r)
@@ -256,7 +256,7 @@ func TestAWardenStandsBesideTheGrant(t *testing.T) {
 func TestTurns(t *testing.T) {
 	h := newHouse(t)
 	var now, most atomic.Int64
-	invoke := func(ctx context.Context, f value.Value, args []value.Value) (value.Value, error) {
+	invoke := func(ctx context.Context, _ string, f value.Value, args []value.Value) (value.Value, error) {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {

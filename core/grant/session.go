@@ -13,8 +13,8 @@ import (
 	"github.com/reflection-dev/zeno/lisp/value"
 )
 
-// Invoke runs a capability's function with full power, under ctx.
-type Invoke func(ctx context.Context, f value.Value, args []value.Value) (value.Value, error)
+// Invoke runs the function of the capability of that name with full power, under ctx.
+type Invoke func(ctx context.Context, name string, f value.Value, args []value.Value) (value.Value, error)
 
 // Called tells of a capability call that has ended, or that was refused.
 type Called struct {
@@ -157,7 +157,7 @@ func (s *Session) call(t *value.Thread, c *Capability, args []value.Value) value
 					return value.Nil, errNotRecorded
 				}
 			}
-			return s.invoke(ctx, c.Fn, args)
+			return s.invoke(ctx, c.Name, c.Fn, args)
 		}}
 	defer func() {
 		r := recover()

@@ -310,3 +310,11 @@ func (s *SQLite) release() error {
 	}
 	return errors.Join(errs...)
 }
+
+// Health tells how many events were accepted and are not in the file yet, and why the file cannot be written; nil: it can.
+func (s *SQLite) Health() (waiting int, failing error) {
+	if err := s.writer.failing.Load(); err != nil {
+		failing = *err
+	}
+	return int(s.writer.waiting.Load()), failing
+}

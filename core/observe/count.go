@@ -8,6 +8,7 @@ import (
 
 // Count takes an event into the metrics. It is for journal.Watcher.Watch: quick, and it never waits.
 func (m *Metrics) Count(e journal.Event) {
+	m.seq.Store(e.Seq)
 	m.events.WithLabelValues(m.name("kind", e.Kind)).Inc()
 	role := m.name("role", e.Role)
 	outcome := m.name("outcome", e.Outcome)

@@ -3,6 +3,7 @@ package observe
 import (
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,6 +16,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 	counts
 	names map[string]*labels // by label, over all metrics
+	seq   atomic.Uint64      // of the newest event
 }
 
 // State is what an instance is doing at the moment of a scrape.
@@ -29,15 +31,14 @@ type State struct {
 
 // JournalState is how the journal does.
 type JournalState struct {
-	Seq     uint64 // of the newest event in the file
-	Waiting int    // events accepted and not yet written
-	Failing bool   // the file cannot be written
+	Waiting int  // events accepted and not yet written
+	Failing bool // the file cannot be written
 }
 
 // counts are the metrics that grow.
 type counts struct {
 	events, evals, steps, calls, refusals, started, spawns, tokens, usd, runs, stepFails, asks, once, commands, secrets *prometheus.CounterVec
-	evalTime, callTime, spawnTime, runTime                                                                             *prometheus.HistogramVec
+	evalTime, callTime, spawnTime, runTime                                                                              *prometheus.HistogramVec
 }
 
 // NewMetrics makes the metrics of an instance of that version. state is asked at each scrape; it must be quick.
@@ -48,7 +49,7 @@ func NewMetrics(version string, state func() State) *Metrics {
 	}
 	m.makeCounters()
 	m.makeTimes()
-	m.registry.MustRegister(newStateCollector(version, state),
+	m.registry.MustRegister(newStateCollector(version, m.seq.Load, state),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -10,15 +10,16 @@ import (
 type stateCollector struct {
 	state   func() State
 	version string
+	newest  func() uint64 // number of the newest event
 
 	info, processes, spawns, asks, frozen, draining, seq, waiting, failing *prometheus.Desc
 }
 
-func newStateCollector(version string, state func() State) *stateCollector {
+func newStateCollector(version string, newest func() uint64, state func() State) *stateCollector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("zeno_"+name, help, labels, nil)
 	}
-	return &stateCollector{state: state, version: version,
+	return &stateCollector{state: state, version: version, newest: newest,
 		info:      desc("build_info", "Which zeno this is; always 1.", "version", "go"),
 		processes: desc("processes", "Processes, by state.", "state"),
 		spawns:    desc("spawns", "Agents that have not ended, by state.", "state"),
@@ -54,7 +55,7 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(c.asks, float64(s.Asks))
 	gauge(c.frozen, bit(s.Frozen))
 	gauge(c.draining, bit(s.Draining))
-	gauge(c.seq, float64(s.Journal.Seq))
+	gauge(c.seq, float64(c.newest()))
 	gauge(c.waiting, float64(s.Journal.Waiting))
 	gauge(c.failing, bit(s.Journal.Failing))
 }

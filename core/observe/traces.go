@@ -168,6 +168,14 @@ func (t *Traces) begin(ctx context.Context, name string, attrs ...attribute.KeyV
 	return ctx, &Span{span: span}
 }
 
+// Follow is ctx in the span of cause: what is begun now, and goes on when its cause has ended.
+func Follow(ctx, cause context.Context) context.Context {
+	if sc := trace.SpanContextFromContext(cause); sc.IsValid() {
+		return trace.ContextWithSpanContext(ctx, sc)
+	}
+	return ctx
+}
+
 // Traceparent is the W3C header of the span that ctx is in; "" where it is in none.
 func Traceparent(ctx context.Context) string {
 	sc := trace.SpanContextFromContext(ctx)
