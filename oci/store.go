@@ -1,0 +1,382 @@
+package oci
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+)
+
+// Store keeps images unpacked: each layer once, in a directory that is called by its content, shared by every image and box
+// that has it. Several processes may use one store at once.
+type Store struct {
+	Dir      string // made when it is needed, for its owner only
+	Limits   Limits
+	Progress func(text string) // nil: nobody is told
+}
+
+// Record is an image of a store.
+type Record struct {
+	Name       string            `json:"name" lisp:"name"`
+	Digest     string            `json:"digest" lisp:"digest"`                       // of its manifest
+	ID         string            `json:"id" lisp:"id"`                               // of its configuration
+	Layers     []string          `json:"layers" lisp:"layers"`                       // names of directories, the lowest first
+	Env        map[string]string `json:"env,omitempty" lisp:"env,omitempty"`         //
+	Cmd        []string          `json:"cmd,omitempty" lisp:"cmd,omitempty"`         // entrypoint and command
+	Workdir    string            `json:"workdir,omitempty" lisp:"workdir,omitempty"` //
+	User       string            `json:"user,omitempty" lisp:"user,omitempty"`
+	Bytes      int64             `json:"bytes" lisp:"bytes"` // of its layers as tars
+	Created    time.Time         `json:"created" lisp:"created"`
+	Skipped    int               `json:"skipped,omitempty" lisp:"skipped,omitempty"` // devices and fifos that were left out
+	Config     json.RawMessage   `json:"config" lisp:"-"`
+	SpecDigest string            `json:"spec,omitempty" lisp:"-"`
+}
+
+func (s *Store) layers() string { return filepath.Join(s.Dir, "layers") }
+func (s *Store) images() string { return filepath.Join(s.Dir, "images") }
+func (s *Store) prepare() error {
+	for _, d := range []string{s.Dir, s.layers(), s.images()} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return fmt.Errorf("images: failed to make %s: %w", d, err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) say(format string, args ...any) {
+	if s.Progress != nil {
+		s.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+// Load unpacks an image and gives it a name; one that had the name loses it. Layers that are there are not unpacked again.
+func (s *Store) Load(ctx context.Context, name string, img *Image) (*Record, error) {
+	ref, err := ParseRef(name)
+	if err != nil {
+		return nil, err
+	}
+	release, err := s.lock(false)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	r := &Record{Name: ref, Digest: img.Digest, ID: img.ID(), Created: time.Now().UTC().Truncate(time.Second), Config: img.Raw}
+	r.fill(img)
+	b := &budget{limits: s.Limits.WithDefaults()}
+	for n, l := range img.Layers {
+		if err := s.layer(ctx, r, l, b, fmt.Sprintf("%s: layer %d of %d", ref, n+1, len(img.Layers))); err != nil {
+			return nil, fmt.Errorf("image %s: %w", ref, err)
+		}
+	}
+	if err := s.write(r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Record) fill(img *Image) {
+	c := img.Config.Config
+	r.Cmd = append(append([]string{}, c.Entrypoint...), c.Cmd...)
+	r.Workdir, r.User = c.WorkingDir, c.User
+	r.Env = map[string]string{}
+	for _, e := range c.Env {
+		if k, v, ok := strings.Cut(e, "="); ok && k != "" {
+			r.Env[k] = v
+		}
+	}
+}
+
+// layerNote lies beside a layer's directory.
+type layerNote struct {
+	Bytes   int64 `json:"bytes"`
+	Skipped int   `json:"skipped,omitempty"`
+}
+
+// layer adds one layer to the record, unpacked.
+func (s *Store) layer(ctx context.Context, r *Record, l Layer, b *budget, what string) error {
+	key := strings.TrimPrefix(l.DiffID, "sha256:")
+	for _, k := range []string{key, chained(key, r.Layers)} {
+		if note, err := s.note(k); err == nil {
+			b.bytes += note.Bytes
+			if b.bytes > b.limits.Bytes {
+				return &LimitError{"bytes of the layers, unpacked", b.bytes, b.limits.Bytes}
+			}
+			r.add(k, note)
+			return nil
+		}
+	}
+	s.say("%s: unpacking", what)
+	temp, err := os.MkdirTemp(s.layers(), tempPrefix)
+	if err != nil {
+		return err
+	}
+	defer removeAll(temp)
+	dir := filepath.Join(temp, "d")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	before := b.bytes
+	u, err := unpack(ctx, l, dir, b)
+	if err != nil {
+		return err
+	}
+	if len(u.implied) > 0 {
+		key = chained(key, r.Layers)
+		if err := s.follow(dir, u.implied, r.Layers); err != nil {
+			return err
+		}
+	}
+	note := layerNote{Bytes: b.bytes - before, Skipped: u.skipped}
+	if err := s.keep(dir, key, note); err != nil {
+		return err
+	}
+	r.add(key, note)
+	return nil
+}
+
+func (r *Record) add(key string, n layerNote) {
+	r.Layers = append(r.Layers, key)
+	r.Bytes += n.Bytes
+	r.Skipped += n.Skipped
+}
+
+// chained is the key of a layer that says nothing of a directory it fills: what that directory is depends on those below.
+func chained(key string, below []string) string {
+	h := sha256.Sum256([]byte(key + "\n" + strings.Join(below, "\n")))
+	return "c" + hex.EncodeToString(h[:])
+}
+
+const tempPrefix = ".new-"
+
+func (s *Store) notePath(key string) string { return filepath.Join(s.layers(), key+".json") }
+
+// note says that a layer is there, whole.
+func (s *Store) note(key string) (n layerNote, err error) {
+	text, err := os.ReadFile(s.notePath(key))
+	if err == nil {
+		err = json.Unmarshal(text, &n)
+	}
+	if err == nil {
+		_, err = os.Stat(filepath.Join(s.layers(), key))
+	}
+	return n, err
+}
+
+// keep moves an unpacked layer to its place. Of two that unpack the same at once the first stays. The note is written last:
+// a layer without one is not there.
+func (s *Store) keep(dir, key string, n layerNote) error {
+	if err := settle(dir); err != nil {
+		return err
+	}
+	to := filepath.Join(s.layers(), key)
+	if err := os.Rename(dir, to); err != nil && !errors.Is(err, fs.ErrExist) {
+		if st, serr := os.Stat(to); serr != nil || !st.IsDir() {
+			return err
+		}
+	}
+	text, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return replace(s.notePath(key), text)
+}
+
+// replace writes a file so that a reader sees the old or the new.
+func replace(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// follow gives directories that a layer fills and does not name what the layers below have there.
+func (s *Store) follow(dir string, implied, below []string) error {
+	for _, name := range implied {
+		for n := len(below) - 1; n >= 0; n-- {
+			st, path, err := s.lookup(below[n], name)
+			if missing(err) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if st == nil {
+				break // gone: below that there is nothing to take after
+			}
+			if !st.IsDir() {
+				return fmt.Errorf("got files in %s/, which a layer below has as %s, want a layer that names its directories: build it again, or save it with skopeo or docker", name, kind(st))
+			}
+			if err := takeAfter(filepath.Join(dir, name), path); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return nil
+}
+
+func kind(st fs.FileInfo) string {
+	if st.Mode()&fs.ModeSymlink != 0 {
+		return "a link"
+	}
+	return "a file"
+}
+
+// lookup gives what one layer has of a name: nil where it, or a directory above it, is gone or a link.
+func (s *Store) lookup(layer, name string) (fs.FileInfo, string, error) {
+	root, err := os.OpenRoot(filepath.Join(s.layers(), layer))
+	if err != nil {
+		return nil, "", err
+	}
+	defer root.Close()
+	parts := strings.Split(name, "/")
+	for i := range parts {
+		sub := strings.Join(parts[:i+1], "/")
+		st, err := root.Lstat(sub)
+		if err != nil {
+			return nil, "", err
+		}
+		if st.Mode()&fs.ModeCharDevice != 0 {
+			return nil, "", nil
+		}
+		if !st.IsDir() || i == len(parts)-1 {
+			return st, filepath.Join(s.layers(), layer, sub), nil
+		}
+	}
+	return nil, "", fs.ErrNotExist
+}
+
+func (s *Store) imagePath(ref string) string {
+	h := sha256.Sum256([]byte(ref))
+	return filepath.Join(s.images(), hex.EncodeToString(h[:16])+".json")
+}
+
+func (s *Store) write(r *Record) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replace(s.imagePath(r.Name), text)
+}
+
+// Get gives the image of that name.
+func (s *Store) Get(name string) (*Record, error) {
+	ref, err := ParseRef(name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := readRecord(s.imagePath(ref))
+	if missing(err) {
+		return nil, fmt.Errorf("image %s: %w: load one with `zeno image load FILE --name %s`; `zeno image ls` lists them", ref, ErrNoImage, ref)
+	}
+	return r, err
+}
+
+func readRecord(path string) (*Record, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var r Record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("images: failed to read %s: %w", path, err)
+	}
+	for _, l := range r.Layers {
+		if !keyForm(l) {
+			return nil, fmt.Errorf("images: %s: layer: got %q, want a digest", path, cut(l))
+		}
+	}
+	return &r, nil
+}
+
+func keyForm(k string) bool { return hexForm.MatchString(strings.TrimPrefix(k, "c")) }
+
+// List gives the images, by name.
+func (s *Store) List() ([]Record, error) {
+	found, err := filepath.Glob(filepath.Join(s.images(), "[0-9a-f]*.json"))
+	if err != nil {
+		return nil, err
+	}
+	out := []Record{}
+	for _, f := range found {
+		r, err := readRecord(f)
+		if missing(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, *r)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out, nil
+}
+
+// Remove takes an image's name away. GC removes the layers that no other has.
+func (s *Store) Remove(name string) error {
+	r, err := s.Get(name)
+	if err != nil {
+		return err
+	}
+	return os.Remove(s.imagePath(r.Name))
+}
+
+// Root is an image as a box takes it: see sandbox.Root.
+type Root struct {
+	Layers  []string // directories, the lowest first
+	Env     map[string]string
+	Workdir string
+	Cmd     []string
+	User    string
+}
+
+// Use gives an image for a box. Until release is called, GC leaves the store alone.
+func (s *Store) Use(name string) (root Root, release func(), err error) {
+	if _, err := os.Stat(s.images()); err != nil {
+		_, err := s.Get(name)
+		return Root{}, nil, err
+	}
+	if release, err = s.lock(false); err != nil {
+		return Root{}, nil, err
+	}
+	r, err := s.Get(name)
+	if err == nil {
+		root, err = s.root(r)
+	}
+	if err != nil {
+		release()
+		return Root{}, nil, err
+	}
+	return root, release, nil
+}
+
+func (s *Store) root(r *Record) (Root, error) {
+	out := Root{Env: r.Env, Workdir: r.Workdir, Cmd: r.Cmd, User: r.User}
+	for _, l := range r.Layers {
+		if _, err := s.note(l); err != nil {
+			return out, fmt.Errorf("image %s: layer %s is missing or a part: load it again: %w", r.Name, l[:12], err)
+		}
+		out.Layers = append(out.Layers, filepath.Join(s.layers(), l))
+	}
+	return out, nil
+}
