@@ -95,7 +95,7 @@ func (p *Profile) secret(i int, m map[string]any) error {
 		}
 	}
 	if from != nil {
-		r, err := resolverOf(from)
+		r, err := secret.Of(from)
 		if err != nil {
 			return fmt.Errorf("secret %s: %w", s.Env, err)
 		}
@@ -103,21 +103,6 @@ func (p *Profile) secret(i int, m map[string]any) error {
 	}
 	p.Secrets = append(p.Secrets, s)
 	return nil
-}
-
-func resolverOf(v any) (secret.Resolver, error) {
-	if m, ok := v.(map[string]any); ok && len(m) == 1 {
-		if name, ok := m["env"].(string); ok {
-			return secret.Env{Var: name}, nil
-		}
-		if path, ok := m["file"].(string); ok {
-			return secret.File{Path: path}, nil
-		}
-		if argv, ok := texts(m["exec"]); ok && len(argv) > 0 {
-			return secret.Exec{Argv: argv}, nil
-		}
-	}
-	return nil, errors.New("want :from to be {:env \"VAR\"}, {:file \"/path\"} or {:exec [\"pass\" \"show\" \"x\"]}")
 }
 
 func texts(v any) ([]string, bool) {
