@@ -46,6 +46,9 @@ func (s *run) runCLI(ctx context.Context) Result {
 	res := s.judge(ctx, b, out, exit)
 	res.Exit, res.Answer, res.Session, res.Usage = exit, out.reader.Answer, out.reader.Session, out.reader.Usage()
 	res.Stderr = out.stderr.text(s.red)
+	for i, note := range out.reader.Advice {
+		res.Advice = append(res.Advice, Advice{Round: i + 1, Verdict: Note, Text: note})
+	}
 	if b.Stream.Cumulative && res.Session != "" {
 		s.rememberUsage(res.Session, out.reader.Total())
 	}

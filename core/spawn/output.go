@@ -175,7 +175,10 @@ func (o *output) line(line []byte, skipped bool) {
 	for _, call := range u.Calls {
 		o.s.emit(Event{Kind: Call, Type: u.Type, Tool: call.Tool, Text: call.Code})
 	}
-	if len(u.Calls) == 0 {
+	for _, note := range u.Advice {
+		o.s.emit(Event{Kind: Advised, Type: u.Type, Text: note})
+	}
+	if len(u.Calls)+len(u.Advice) == 0 {
 		o.s.emit(Event{Kind: Line, Type: u.Type, Text: strings.Join(u.Texts, " ")})
 	}
 	o.check(u)
@@ -196,6 +199,7 @@ func (o *output) check(u backend.Update) {
 		return
 	}
 	used, q := o.reader.Usage(), o.s.req
+	o.s.emit(Event{Kind: Used, Type: u.Type, Usage: used})
 	if q.OnUsage != nil {
 		q.OnUsage(used)
 	}

@@ -58,6 +58,9 @@ func (r *redactor) result(res *Result) {
 	for _, field := range []*string{&res.Answer, &res.Session, &res.Error, &res.Stderr} {
 		*field = strings.ToValidUTF8(r.text(*field), "�")
 	}
+	for i := range res.Advice {
+		res.Advice[i].Text = strings.ToValidUTF8(r.text(res.Advice[i].Text), "�")
+	}
 }
 
 // tail keeps the end of a stream.

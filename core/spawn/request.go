@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +51,12 @@ type Request struct {
 	Continue bool
 	// Tools lists the CLI's built-in tools the model may use; none by default.
 	Tools []string
+	// Advisor is the model of the CLI's own advisor, which reads along and tells the model what it thinks; AdvisorTools are
+	// the built-in tools it may use, none by default. Only a backend with OwnAdvisor has one.
+	Advisor      string
+	AdvisorTools []string
+	// Review is who must approve the answer. It is for who runs the spawn's rounds; a Runner does not look at it.
+	Review *Review
 	// Sandbox is SandboxNone, or empty for the same.
 	Sandbox string
 	// Work is an existing directory to work in; empty means a fresh one that is removed afterwards.
@@ -65,7 +72,8 @@ type Request struct {
 type Status string
 
 // OK means that the endpoint was reached and the stream ended in an answer. Refused means that the spawn was not
-// allowed to run, or to go on: a bad request, or a tool nobody granted. The others say what they are called.
+// allowed to run, or to go on: a bad request, or a tool nobody granted. Rejected means that there is an answer, and that
+// Review's adviser approved none in all its rounds. The others say what they are called.
 const (
 	OK          Status = "ok"
 	Failed      Status = "failed"
@@ -75,6 +83,7 @@ const (
 	Cancelled   Status = "cancelled"
 	Interrupted Status = "interrupted"
 	Refused     Status = "refused"
+	Rejected    Status = "rejected"
 )
 
 // Causes a caller may cancel Run's context with (context.WithCancelCause) to say why: the Result's status follows. Any
@@ -101,6 +110,8 @@ type Result struct {
 	Error string
 	// Stderr is the end of the CLI's standard error.
 	Stderr string
+	// Advice is what an adviser said, oldest first.
+	Advice []Advice
 	// Ask names the question that waits for a person, where that is why Status is Interrupted.
 	Ask string
 }
@@ -114,6 +125,8 @@ type Event struct {
 	Type string
 	// Tool and Text: of a Call the tool and its code, of a Line a summary, of Ended the error.
 	Tool, Text string
+	// Usage is set for Used: what the run has used so far.
+	Usage backend.Usage
 	// Result is set for Ended.
 	Result *Result
 }
@@ -127,6 +140,8 @@ const (
 	Started Kind = "started"
 	Line    Kind = "line"
 	Call    Kind = "call"
+	Used    Kind = "usage"
+	Advised Kind = "advice"
 	Ended   Kind = "ended"
 )
 
@@ -178,7 +193,7 @@ func (q Request) check(conf Config) error {
 	if q.Work != "" && !filepath.IsAbs(q.Work) {
 		return fmt.Errorf("work: got %q, want an absolute path", q.Work)
 	}
-	for _, tool := range q.Tools {
+	for _, tool := range slices.Concat(q.Tools, q.AdvisorTools) {
 		if !name.MatchString(tool) {
 			return fmt.Errorf("tools: got %q, want plain tool names", tool)
 		}

@@ -231,6 +231,7 @@ func (s *run) values(d dirs) backend.Values {
 		Endpoint: s.endpoint, BaseURL: s.req.BaseURL, Session: s.req.Resume,
 		Home: d.home, Work: d.work, SessionDir: d.session,
 		Token: s.token, APIKey: s.req.APIKey, Tools: s.req.Tools, Vars: s.req.Vars,
+		Advisor: s.req.Advisor, AdvisorTools: s.req.AdvisorTools,
 	}
 }
 

@@ -32,6 +32,9 @@ type Config struct {
 	Status int
 	// Malformed breaks off each streamed answer in the middle of an event.
 	Malformed bool
+	// Decide, where given and where it says so, takes the place of the marks: a model that looks at what it is told. It is
+	// called from many goroutines.
+	Decide func(Conversation) (Move, bool)
 	// OnRequest, where given, hears of each request to a model before it is answered, on the request's own goroutine.
 	OnRequest func(Request)
 }
@@ -144,7 +147,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, more 
 		return
 	}
 	more(&talk)
-	conf, move := s.config(), next(talk)
+	conf := s.config()
+	move := conf.move(talk)
 	seen := Request{Path: r.URL.Path, Auth: credential(r), Body: string(body), Conversation: talk, Move: move}
 	s.record(seen)
 	if conf.OnRequest != nil {
@@ -163,6 +167,15 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, more 
 	default:
 		stream(w, d.events(talk, move), conf.Malformed)
 	}
+}
+
+func (c Config) move(talk Conversation) Move {
+	if c.Decide != nil {
+		if move, ok := c.Decide(talk); ok {
+			return move
+		}
+	}
+	return next(talk)
 }
 
 func credential(r *http.Request) string {

@@ -49,6 +49,9 @@ type Backend struct {
 	ToolName string
 	// Builtins lists further tool names the CLI always offers and that are harmless.
 	Builtins []string
+	// OwnAdvisor says that the CLI itself lets a second model review each turn: the entry uses ${advisor}, which is empty
+	// where no such review is asked for.
+	OwnAdvisor bool
 	// Offers lists the built-in tools a spawn may ask for; empty means that the CLI takes any name.
 	Offers []string
 	// Stream says how to read standard output.

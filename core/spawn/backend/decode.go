@@ -28,6 +28,7 @@ func Decode(name string, data map[string]any) (Backend, error) {
 		"escapes":       func(p string, v any) { b.Escapes = list(d, p, v, d.escape) },
 		"tool-name":     func(p string, v any) { b.ToolName = d.text(p, v) },
 		"builtins":      func(p string, v any) { b.Builtins = list(d, p, v, d.text) },
+		"own-advisor":   func(p string, v any) { b.OwnAdvisor = d.flag(p, v) },
 		"offers":        func(p string, v any) { b.Offers = list(d, p, v, d.text) },
 		"stream":        func(p string, v any) { b.Stream = d.stream(p, v) },
 		"install":       func(p string, v any) { b.Install = d.text(p, v) },

@@ -13,6 +13,8 @@ func omp() Backend {
 		Argv: append([]Arg{
 			word("omp"), word("-p"),
 			{Words: []string{"--mode", "json", "--config", "${home}/overlay.yml"}},
+			{Words: []string{"--advisor", "--config", "${home}/advisor-zeno.yml"}, If: "advisor base-url"},
+			{Words: []string{"--advisor", "--config", "${home}/advisor.yml"}, If: "advisor", Unless: "base-url"},
 			{Words: []string{"--no-tools"}, Unless: "tools"},
 			{Words: []string{"--tools=${tools}"}, If: "tools"},
 			{Words: []string{"--append-system-prompt=${home}/system.md"}, If: "system-work"},
@@ -32,17 +34,22 @@ func omp() Backend {
 		Files: map[string]File{
 			"run/.omp/config.yml": {Text: "{}\n"},
 			"overlay.yml":         {Data: ompOverlay()},
-			"agent/mcp.json":      {Data: mcpServers()},
-			"agent/models.yml":    {Data: ompModels(), If: "base-url"},
-			"system.md":           {Text: "${system-work}", If: "system-work"},
+			"advisor-zeno.yml":    {Data: ompAdvisor("advisor/${advisor}"), If: "advisor base-url"},
+			"advisor.yml":         {Data: ompAdvisor("${advisor}"), If: "advisor", Unless: "base-url"},
+			// Without a list of tools, even an empty one, its advisor reads files whatever --no-tools says.
+			"agent/WATCHDOG.yml": {Text: "advisors:\n  - name: advisor\n    tools: ${advisor-tools}\n", If: "advisor"},
+			"agent/mcp.json":     {Data: mcpServers()},
+			"agent/models.yml":   {Data: ompModels(), If: "base-url"},
+			"system.md":          {Text: "${system-work}", If: "system-work"},
 		},
 		// A resumed session goes on in the directory its header names, and is refused where that is gone.
 		Rehome:       "*.jsonl",
 		SessionFirst: true,
 		Vars:         map[string]string{"api": "openai-completions"},
+		OwnAdvisor:   true,
 		Escapes:      []Escape{escapeAt()},
 		ToolName:     "mcp__zeno_eval",
-		Stream:       Stream{Rules: ompRules()},
+		Stream:       Stream{Rules: append(ompRules(), ompAdvice())},
 		Install:      "npm install -g @oh-my-pi/pi-coding-agent@18.2.3 bun@1.4.5",
 		Tried:        "18.2.3",
 	}
@@ -71,12 +78,24 @@ func ompOverlay() map[string]any {
 
 // ompModels declares the model server; ZENO_API_KEY names the environment variable, it is not the key.
 func ompModels() map[string]any {
-	return map[string]any{"providers": map[string]any{"zeno": map[string]any{
-		"baseUrl": "${base-url}",
-		"api":     "${api}",
-		"apiKey":  "ZENO_API_KEY",
-		"models":  []any{map[string]any{"id": "${model}"}},
-	}}}
+	provider := func(model string) map[string]any {
+		return map[string]any{"baseUrl": "${base-url}", "api": "${api}", "apiKey": "ZENO_API_KEY", "models": []any{map[string]any{"id": model}}}
+	}
+	return map[string]any{"providers": map[string]any{"zeno": provider("${model}"), "advisor?advisor": provider("${advisor}")}}
+}
+
+// ompAdvisor pairs a second model with the run. The run waits for it where it is a turn behind.
+func ompAdvisor(model string) map[string]any {
+	return map[string]any{
+		"advisor":    map[string]any{"enabled": true, "syncBacklog": "1"},
+		"modelRoles": map[string]any{"advisor": model},
+	}
+}
+
+// ompAdvice reads what its advisor tells the model. What the advisor uses is in no line.
+func ompAdvice() Rule {
+	return Rule{When: map[string]any{"type": "message_end", "message.customType": "advisor"},
+		Each: "message.details.notes", Take: map[string][]string{"advice": {"note"}}}
 }
 
 func ompRules() []Rule {

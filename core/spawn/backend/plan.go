@@ -20,7 +20,10 @@ type Values struct {
 	Home, Work, SessionDir             string
 	Token, APIKey                      string
 	Tools                              []string
-	Vars                               map[string]string
+	// Advisor is the model of the CLI's own advisor, AdvisorTools are the built-in tools it gets.
+	Advisor      string
+	AdvisorTools []string
+	Vars         map[string]string
 }
 
 // Plan is one run, ready to be carried out: nothing in it needs interpreting.
@@ -94,6 +97,13 @@ func (b Backend) variables(v Values) (map[string]string, error) {
 			return nil, b.wrong("tools", "got %q, want built-in tools of this CLI: %s", tool, strings.Join(b.Offers, " "))
 		}
 	}
+	if v.Advisor != "" {
+		if !b.OwnAdvisor {
+			return nil, b.wrong("advisor", "got the model %s, want none: this CLI has no advisor of its own", v.Advisor)
+		}
+		vars["advisor"] = v.Advisor
+		vars["advisor-tools"], _ = toolTexts(v.AdvisorTools)
+	}
 	vars["system-work"] = v.System
 	if len(v.Tools) > 0 {
 		vars["tools-list"], vars["tools-on"] = toolTexts(v.Tools)
@@ -110,6 +120,7 @@ func (b Backend) variables(v Values) (map[string]string, error) {
 // toolTexts gives the permitted tools in the two forms that configuration files want.
 func toolTexts(tools []string) (list, on string) {
 	all := make(map[string]bool, len(tools))
+	tools = append([]string{}, tools...) // none is [], not null
 	for _, tool := range tools {
 		all[tool] = true
 	}

@@ -50,6 +50,7 @@ type Update struct {
 	Texts    []string
 	Calls    []Call
 	Done     []string
+	Advice   []string
 	// Usage tells that the reader's Usage changed.
 	Usage bool
 }
@@ -60,6 +61,8 @@ type Reader struct {
 	// Session, Answer and Err are the last ones seen; Answered tells an empty answer from none.
 	Session, Answer, Err string
 	Answered             bool
+	// Advice is what an advisor of the CLI's own said, at most maxAdvice of it.
+	Advice []string
 	// Before is what earlier runs of the session used, where the stream is Cumulative.
 	Before Usage
 
@@ -74,6 +77,9 @@ type Reader struct {
 // maxKeys bounds how many Per keys a stream may use; beyond, usage of new keys goes into the sum. It bounds the calls that
 // wait for their end, too.
 const maxKeys = 10000
+
+// maxAdvice bounds the pieces of advice that are kept of a run.
+const maxAdvice = 100
 
 // NewReader reads by the rules of s, which Validate has accepted.
 func NewReader(s Stream) *Reader {
@@ -143,6 +149,12 @@ func (r *Reader) take(u *Update, rule Rule, line, node any, answered *bool) {
 	}
 	if s := text("text"); s != "" {
 		u.Texts = append(u.Texts, s)
+	}
+	if s := text("advice"); s != "" {
+		u.Advice = append(u.Advice, s)
+		if len(r.Advice) < maxAdvice {
+			r.Advice = append(r.Advice, s)
+		}
 	}
 	if s := text("call"); s != "" {
 		u.Calls = append(u.Calls, Call{Tool: s, Code: text("code")})

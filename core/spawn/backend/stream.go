@@ -46,11 +46,12 @@ type Rule struct {
 //	done       a tool that ran to its end without an error
 //	done-id    the same, said by the call's call-id
 //	answer     the final answer; within one line the parts are joined, a later line replaces
+//	advice     what an advisor of the CLI's own told the model
 //	error      why the run fails; a later answer or call takes it back
 //	tokens-in, tokens-out, usd
 //	cache-read, cache-write  how much of tokens-in came from a cache, or went into one
 func Facts() []string {
-	return []string{"session", "tools", "mcp", "text", "call", "code", "call-id", "done", "done-id", "answer", "error", "tokens-in", "tokens-out", "usd", "cache-read", "cache-write"}
+	return []string{"session", "tools", "mcp", "text", "call", "code", "call-id", "done", "done-id", "answer", "advice", "error", "tokens-in", "tokens-out", "usd", "cache-read", "cache-write"}
 }
 
 // ReportsUsage tells whether the stream says what tokens a run uses, in and out; live, whether it does so while the run

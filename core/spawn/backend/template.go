@@ -16,11 +16,13 @@ import (
 //	tools                                permitted built-in tools, separated by commas
 //	tools-list, tools-on                 the same as a JSON list, and as a JSON map from each to true
 //	tool                                 the entry's ToolName
+//	advisor                              model of the CLI's own advisor, empty for none
+//	advisor-tools                        its built-in tools, as a JSON list
 //	home, work, session-dir              directories: private home, working directory, session files
 //	token, api-key                       secrets, in env values only
 func Variables() []string {
 	return []string{"prompt", "system", "system-work", "model", "role", "spawn", "endpoint", "base-url", "session",
-		"tools", "tools-list", "tools-on", "tool",
+		"tools", "tools-list", "tools-on", "tool", "advisor", "advisor-tools",
 		"home", "work", "session-dir", "token", "api-key"}
 }
 
