@@ -10,7 +10,8 @@ import (
 type Spec struct {
 	// Name of the body: ps, stop and exec know it by this. Unique among those that live; made up where empty.
 	Name string `json:"name,omitempty" lisp:"name"`
-	// Image is an image that was loaded; "" and "host" are a read-only view of the host's programs (native only).
+	// Image is an image that was loaded, an archive or an image spec, see Images; "" and "host" are a read-only view of the
+	// host's programs (native only).
 	Image string `json:"image,omitempty" lisp:"image"`
 	// Root is the image unpacked. A backend that runs images itself ignores it.
 	Root Root `json:"-" lisp:"-"`
@@ -66,6 +67,7 @@ type Root struct {
 	Env     map[string]string
 	Workdir string
 	Cmd     []string
+	User    int // where the Spec names none
 }
 
 // Secret is a value that the box never sees: it holds a placeholder, the proxy puts the value in toward Hosts.
@@ -124,6 +126,7 @@ func (s Spec) Defaults() Spec {
 	s.Workdir = or(s.Workdir, or(s.Root.Workdir, DefaultWorkdir))
 	s.Seccomp = or(s.Seccomp, "default")
 	s.Egress.Default = or(s.Egress.Default, EgressNone)
+	s.User = or(s.User, s.Root.User)
 	if len(s.Argv) == 0 {
 		s.Argv = s.Root.Cmd
 	}

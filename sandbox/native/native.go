@@ -21,6 +21,8 @@ type Config struct {
 	Stage2 string
 	// Self says that this program's main calls stage2.Main, before anything else, when stage2.Word is its first argument.
 	Self bool
+	// Images knows images by name. Nil: only the host's own view, and a Spec with a Root.
+	Images sandbox.Images
 	// Events hears what happens to boxes; it must not block. Optional.
 	Events func(sandbox.Event)
 	// NoSpare keeps the backend from holding a first process ready for the next run while runs follow one another.

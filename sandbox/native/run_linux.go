@@ -15,6 +15,12 @@ import (
 
 // Run implements sandbox.Backend.
 func (b *Backend) Run(ctx context.Context, spec sandbox.Spec) (sandbox.Result, error) {
+	release, err := b.image(ctx, &spec)
+	if err != nil {
+		b.event("refused", spec.Name, "%v", err)
+		return sandbox.Result{}, err
+	}
+	defer release()
 	spec = spec.Defaults()
 	res, err := b.run(ctx, &spec)
 	if err != nil {
