@@ -13,6 +13,13 @@ import (
 	"github.com/reflection-dev/zeno/sandbox/native"
 )
 
+// long marks what takes many seconds and is left to the full run.
+func long(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short")
+	}
+}
+
 // bothWays runs a test with what this host has, and as a host without cgroups.
 func bothWays(t *testing.T, f func(t *testing.T, b *native.Backend)) {
 	t.Run("host", func(t *testing.T) { f(t, backend(t)) })
@@ -47,6 +54,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 // Many processes that hold little each.
 func TestMemoryIsBoundedTogether(t *testing.T) {
+	long(t)
 	const many = `for i in 1 2 3 4 5 6 7 8; do python3 -c '
 import time
 x = bytearray(b"x" * (40 << 20))
@@ -64,6 +72,7 @@ time.sleep(8)' & done; wait; echo done`
 
 // Memory that no process holds as its own: it counts all the same.
 func TestMemoryIsBoundedHoweverItIsHeld(t *testing.T) {
+	long(t)
 	for name, script := range map[string]string{
 		"shared": `python3 -c '
 import mmap, time
@@ -182,6 +191,7 @@ func TestWithoutCgroupsProcessorsArePinned(t *testing.T) {
 
 // What is outside of the volume is bounded in bytes and files by the kernel.
 func TestTheRootIsBounded(t *testing.T) {
+	long(t)
 	b := backend(t)
 	res := sh(t, b, `head -c 64M /dev/zero > /tmp/a; echo $?; head -c 64M /dev/zero > /work/b; head -c 64M /dev/zero > /dev/shm/c; rm -f /tmp/a /work/b /dev/shm/c
 i=0; while [ $i -lt 6000 ] && : > /tmp/f$i; do i=$((i+1)); done; echo files $i`, func(s *sandbox.Spec) { s.Disk = 16 << 20 })
@@ -194,6 +204,7 @@ i=0; while [ $i -lt 6000 ] && : > /tmp/f$i; do i=$((i+1)); done; echo files $i`,
 }
 
 func TestTheVolumeIsBounded(t *testing.T) {
+	long(t)
 	b := backend(t)
 	for name, script := range map[string]string{
 		"one file":   `head -c 64M /dev/zero > f; echo wrote $?; sleep 20`,
