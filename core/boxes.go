@@ -35,7 +35,7 @@ func (b *boxes) open() (*native.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := native.New(native.Config{StateDir: state, Stage2: b.c.conf.Stage2, Self: b.c.conf.BoxSelf, Events: func(e sandbox.Event) {
+	n, err := native.New(native.Config{StateDir: state, Images: b.c.images, Stage2: b.c.conf.Stage2, Self: b.c.conf.BoxSelf, Events: func(e sandbox.Event) {
 		b.c.conf.Log.Info("sandbox", "kind", e.Kind, "box", e.Box, "text", e.Text)
 	}})
 	if err != nil {

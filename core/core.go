@@ -78,6 +78,7 @@ type Core struct {
 	life      *life
 	asks      *asks
 	boxes     *boxes
+	images    *images
 	budgets
 	observed
 	hooks   hooks
@@ -118,6 +119,7 @@ func New(conf Config) (*Core, error) {
 	c.rehearsal = c.newRehearsal()
 	c.asks = newAsks(c)
 	c.boxes = newBoxes(c)
+	c.images = newImages(c)
 	c.rt = lisp.New()
 	c.env = c.rt.NewEnv(lisp.EnvConfig{Out: c.conf.Out, Err: c.conf.Err, In: c.conf.In, Source: c.source,
 		Namespaces: c.namespaces(), Context: c.ctx})
