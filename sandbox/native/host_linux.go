@@ -26,7 +26,8 @@ type host struct {
 	cgroups  *cgroups
 	landlock int // ABI; 0 is none
 	view     *view
-	start    uint64 // when this process started
+	dumpable uintptr // whether this process is: forking changes it for a moment
+	start    uint64  // when this process started
 	ids      *idRanges
 
 	mu      sync.Mutex
@@ -55,6 +56,9 @@ func (h *host) look() {
 		}
 		h.landlock = landlockABI()
 		h.view = findView()
+		if d, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err == nil && d == 1 {
+			h.dumpable = 1 // 2 cannot be set
+		}
 		h.start = startOf(os.Getpid())
 		if h.noCgroups {
 			h.cgroups = &cgroups{reason: "the configuration says to use none"}

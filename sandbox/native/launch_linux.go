@@ -36,7 +36,7 @@ type process struct {
 
 // fork starts stage two in new namespaces. The child shares this process's memory until it executes, as vfork's does:
 // copying the page tables of a large zeno would take longer than all the rest. That is why the ids are mapped after.
-func fork(p *program, g *group, base int) (*process, error) {
+func fork(p *program, g *group, base int, dumpable uintptr) (*process, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("failed to make the control socket: %w", err)
@@ -57,7 +57,7 @@ func fork(p *program, g *group, base int) (*process, error) {
 	n := null.Fd()
 	attr := &syscall.ProcAttr{Dir: "/", Env: stageEnv, Files: []uintptr{n, n, n, uintptr(pair[1])},
 		Sys: &syscall.SysProcAttr{Cloneflags: namespaces | unix.CLONE_VM | unix.CLONE_VFORK, Setsid: true, AmbientCaps: setupCaps}}
-	pid, err := forkApart(p, attr, g, base)
+	pid, err := forkApart(p, attr, g, base, dumpable)
 	if err != nil {
 		ctl.Close()
 		return nil, cloneError(err)
@@ -67,7 +67,7 @@ func fork(p *program, g *group, base int) (*process, error) {
 
 // forkApart forks from a thread that has the cgroups of the box and, as root, the ids of the box: its child is born with
 // them. The thread is of no other use after, so it ends.
-func forkApart(p *program, attr *syscall.ProcAttr, g *group, base int) (pid int, err error) {
+func forkApart(p *program, attr *syscall.ProcAttr, g *group, base int, dumpable uintptr) (pid int, err error) {
 	if g != nil && g.dirs[""] != "" {
 		fd, err := unix.Open(g.dirs[""], unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		if err != nil {
@@ -80,7 +80,6 @@ func forkApart(p *program, attr *syscall.ProcAttr, g *group, base int) (pid int,
 	if g == nil && base == 0 {
 		return syscall.ForkExec(p.path, p.argv, attr)
 	}
-	dumpable, _ := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
 	onThread(func() {
 		if g != nil {
 			err = g.enter()
@@ -92,7 +91,7 @@ func forkApart(p *program, attr *syscall.ProcAttr, g *group, base int) (pid int,
 			pid, err = syscall.ForkExec(p.path, p.argv, attr)
 		}
 	})
-	unix.Prctl(unix.PR_SET_DUMPABLE, uintptr(dumpable), 0, 0, 0) // a change of ids clears it for all threads
+	unix.Prctl(unix.PR_SET_DUMPABLE, dumpable, 0, 0, 0) // a change of ids clears it for all threads
 	return pid, err
 }
 

@@ -63,7 +63,7 @@ func (s *seat) make() error {
 		s.group = g
 		s.undo = append(s.undo, s.removeGroup)
 	}
-	if s.proc, err = fork(prog, g, s.base); err != nil {
+	if s.proc, err = fork(prog, g, s.base, h.dumpable); err != nil {
 		return err
 	}
 	return s.note(record{Pid: s.proc.pid, PidStart: s.proc.start})
