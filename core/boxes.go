@@ -13,7 +13,6 @@ import (
 	"github.com/reflection-dev/zeno/sandbox"
 	"github.com/reflection-dev/zeno/sandbox/egress"
 	"github.com/reflection-dev/zeno/sandbox/native"
-	"github.com/reflection-dev/zeno/sandbox/secret"
 	"github.com/reflection-dev/zeno/sandbox/volume"
 )
 
@@ -22,10 +21,13 @@ type boxes struct {
 	c      *Core
 	native func() (*native.Backend, error)
 	made   atomic.Pointer[native.Backend]
+
+	secrets secretSource
 }
 
 func newBoxes(c *Core) *boxes {
 	b := &boxes{c: c}
+	b.secrets.c = c
 	b.native = sync.OnceValues(b.open)
 	return b
 }
@@ -188,9 +190,7 @@ func (b *boxes) proxy(ctx context.Context, s *sandbox.Spec) (sandbox.Proxy, erro
 	if err := full.Validate(); err != nil { // before a secret is looked up
 		return nil, err
 	}
-	conf := egress.Config{Policy: egress.Policy{Default: egress.Mode(s.Egress.Default)}, Event: func(e egress.Event) {
-		b.c.conf.Log.Info("egress", "box", s.Name, "event", fmt.Sprint(e))
-	}}
+	conf := egress.Config{Policy: egress.Policy{Default: egress.Mode(s.Egress.Default)}, Event: b.c.egressOf(s.Name)}
 	for i, r := range s.Egress.Allow {
 		rule, err := egress.ParseRule(r.Host)
 		if err != nil {
@@ -210,7 +210,7 @@ func (b *boxes) proxy(ctx context.Context, s *sandbox.Spec) (sandbox.Proxy, erro
 		conf.Policy.Deny = append(conf.Policy.Deny, rule)
 	}
 	for _, sec := range s.Secrets {
-		v, err := secret.Env{}.Resolve(ctx, sec.Env)
+		v, err := b.secrets.Resolve(ctx, sec.Env)
 		if err != nil {
 			return nil, err
 		}
