@@ -38,27 +38,28 @@ import (
 
 // Config is what a Core is made from. The zero value is an instance without a home that prints nowhere.
 type Config struct {
-	Home      *home.Home                 // nil: no program; state goes to a temporary directory removed by Close
-	Out       io.Writer                  // *out* of the program; nil discards
-	Err       io.Writer                  // *err*, reports and warnings; nil discards
-	In        io.Reader                  // *in*; nil is empty
-	Args      []string                   // *command-line-args*
-	Libs      []string                   // directories where namespaces are looked for, after the home's
-	Log       *slog.Logger               // nil discards
-	Journal   journal.Store              // nil: state/journal.db of the home, else a journal.Memory
-	Stage2    string                     // path of the program that goes into boxes; "": the one built in, else this program if BoxSelf
-	BoxSelf   bool                       // this program's main calls stage2.Main for stage2.Word
-	Guard     []string                   // how to start a guard process: guard.Self(); nil: no CLI can be spawned
-	Path      string                     // PATH of the agent CLIs; "" is that of this process
-	Backends  map[string]backend.Backend // nil: backend.Table()
-	Exit      func(code int)             // what (joker.os/exit) does; nil refuses
-	Version   string                     // for MCP clients; "" is "dev"
-	Editors   *Editors                   // how editors reach the instance (nREPL); nil: not at all
-	Clock     loop.Clock                 // of the home's processes; nil: loop.Real{}
-	Serve     bool                       // this process holds the home's lock: Boot opens the control socket
-	Rehearsal *Rehearsal                 // the home is run dry, on a Virtual Clock; nil: in earnest
-	Traces    *observe.Export            // where traces are sent from Boot on; nil: nowhere, until the program says so
-	Idle      bool                       // Boot leaves the home's processes unstarted: for a command that only borrows the home
+	Home       *home.Home                 // nil: no program; state goes to a temporary directory removed by Close
+	Out        io.Writer                  // *out* of the program; nil discards
+	Err        io.Writer                  // *err*, reports and warnings; nil discards
+	In         io.Reader                  // *in*; nil is empty
+	Args       []string                   // *command-line-args*
+	Libs       []string                   // directories where namespaces are looked for, after the home's
+	Log        *slog.Logger               // nil discards; secrets are taken out
+	LogReports bool                       // reports and warnings go to Log instead of Err
+	Journal    journal.Store              // nil: state/journal.db of the home, else a journal.Memory
+	Stage2     string                     // path of the program that goes into boxes; "": the one built in, else this program if BoxSelf
+	BoxSelf    bool                       // this program's main calls stage2.Main for stage2.Word
+	Guard      []string                   // how to start a guard process: guard.Self(); nil: no CLI can be spawned
+	Path       string                     // PATH of the agent CLIs; "" is that of this process
+	Backends   map[string]backend.Backend // nil: backend.Table()
+	Exit       func(code int)             // what (joker.os/exit) does; nil refuses
+	Version    string                     // for MCP clients; "" is "dev"
+	Editors    *Editors                   // how editors reach the instance (nREPL); nil: not at all
+	Clock      loop.Clock                 // of the home's processes; nil: loop.Real{}
+	Serve      bool                       // this process holds the home's lock: Boot opens the control socket
+	Rehearsal  *Rehearsal                 // the home is run dry, on a Virtual Clock; nil: in earnest
+	Traces     *observe.Export            // where traces are sent from Boot on; nil: nowhere, until the program says so
+	Idle       bool                       // Boot leaves the home's processes unstarted: for a command that only borrows the home
 }
 
 // Core is one running instance. Its methods are safe for concurrent use.
@@ -276,7 +277,13 @@ func (c *Core) setArgs() {
 	v.SetRoot(value.NewList(c.env.Thread(c.ctx), args...))
 }
 
-func (c *Core) warn(line string) { fmt.Fprintln(c.conf.Err, "zeno: "+line) }
+func (c *Core) warn(line string) {
+	if c.conf.LogReports {
+		c.conf.Log.Warn(line)
+		return
+	}
+	fmt.Fprintln(c.conf.Err, "zeno: "+line)
+}
 
 // source finds a library: the home's own first, then those of Config.Libs, then those shipped with the binary.
 func (c *Core) source(lib string) (src, file string, ok bool, err error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"runtime"
 	"time"
 
@@ -20,7 +21,9 @@ const closeTime = 5 * time.Second
 // app is one run of the command line.
 type app struct {
 	std     Std
-	home    string // --home
+	home    string       // --home
+	log     *slog.Logger // nil: none
+	logJSON bool
 	signals *signals
 	stdin   *bufio.Reader // of std.In: one buffer for the REPL and *in*, so that neither takes the other's text
 	input   *input
@@ -59,7 +62,8 @@ func (a *app) start(e engine) (*core.Core, error) {
 		fmt.Fprintf(e.err, "zeno: %v; agent CLIs cannot be spawned\n", err)
 	}
 	return core.New(core.Config{Home: e.home, Out: e.out, Err: e.err, In: a.stdin, Args: e.args, Libs: e.libs,
-		Guard: self, BoxSelf: true, Version: version(), Exit: a.exit, Idle: e.idle, Editors: e.editors, Serve: e.serve})
+		Guard: self, BoxSelf: true, Version: version(), Exit: a.exit, Idle: e.idle, Editors: e.editors, Serve: e.serve,
+		Log: a.log, LogReports: a.logJSON, Traces: a.traces()})
 }
 
 // exit is (joker.os/exit n): it ends the calling goroutine, and everything else by the cancelled context.

@@ -75,6 +75,10 @@ func (a *app) run(args []string) (err error) {
 		return usage(fmt.Errorf("%w; see zeno --help", err))
 	}
 	a.home = g.Home
+	if a.log, err = g.logger(a); err != nil {
+		return err
+	}
+	a.logJSON = g.LogFormat == "json"
 	return parsed.Run(a)
 }
 

@@ -9,6 +9,7 @@ import (
 // grammar is the command line as kong reads it.
 type grammar struct {
 	Home string `placeholder:"DIR" help:"The home: init.joke, namespaces, state. Default: $$ZENO_HOME, else ~/.zeno."`
+	logging
 
 	Program  programCmd  `cmd:"" default:"withargs" hidden:"" name:"run" help:"Run a file, expressions, or the REPL."`
 	Init     initCmd     `cmd:"" help:"Write the smallest useful home."`
@@ -99,7 +100,7 @@ func prepare(args []string) []string {
 			exprs = true
 			i++
 			out = append(out, "--expr="+args[i])
-		case (arg == "--home" || arg == "--drain") && !last:
+		case slices.Contains([]string{"--home", "--drain", "--log-format", "--log-level"}, arg) && !last:
 			i++
 			out = append(out, arg+"="+args[i])
 		case eval:

@@ -18,7 +18,7 @@ Usage:
   zeno spawn ROLE PROMPT [--json]         run one agent, print its answer
   zeno eval [--role R] [-e EXPR | FILE]   evaluate as an agent of a role would
   zeno test [PATHS…] [--watch]            run the tests of *_test.joke and test/
-  zeno --daemon                           serve the home headless, for editors and connect
+  zeno --daemon [--log-format json]       serve the home headless, for editors and connect
   zeno connect [-e EXPR]                  a REPL in the zeno that serves the home
   zeno journal verify|tail|show SPAWN     check and read the record of what happened
   zeno dry-run HOME --for 24h             what would happen: virtual clock, stand-ins
