@@ -237,7 +237,7 @@ func (a *asks) resume(d *ask.Desk, q ask.Ask) {
 		req.Agent = a.resumedAgent(s.agent, req, q)
 	}
 	s.resuming = q.ID
-	res := a.core.SpawnWith(a.core.ctx, req, SpawnOptions{Budget: s.budget, asking: askOption{start: s}})
+	res := a.core.SpawnWith(a.core.ctx, req, SpawnOptions{Budget: s.budget, OnEvent: s.hear, asking: askOption{start: s}})
 	switch {
 	case !s.started && res.Status != spawn.Cancelled:
 		a.refused(d, q, from, res)
@@ -296,7 +296,7 @@ func (a *asks) request(d *ask.Desk, q ask.Ask) (req spawn.Request, s *askStart, 
 	r := a.runs[q.Spawn]
 	a.mu.Unlock()
 	if r != nil {
-		req, s.agent = r.req, r.agent
+		req, s.agent, s.hear = r.req, r.agent, r.hear
 		return req, s, nil
 	}
 	req, s.agent, err = a.restored(sp)

@@ -14,11 +14,12 @@ import (
 
 // askStart is what a run of an agent is begun with, beside its request.
 type askStart struct {
-	agent    value.Value    // of a scripted one
-	resuming string         // the question whose answer it is begun with; "": it is a fresh spawn
-	budget   budget.Limits  // of the spawn
-	calls    map[string]int // made before, by capability
-	started  bool           // set when the agent was started
+	agent    value.Value                        // of a scripted one
+	hear     func(context.Context, Heard) error // of its events; not kept over a restart
+	resuming string                             // the question whose answer it is begun with; "": it is a fresh spawn
+	budget   budget.Limits                      // of the spawn
+	calls    map[string]int                     // made before, by capability
+	started  bool                               // set when the agent was started
 }
 
 // askOption is what a spawn has for the case that its agent asks a person.
@@ -34,7 +35,7 @@ type askStartKey struct{}
 func (o SpawnOptions) withAsking(ctx context.Context) context.Context {
 	s := o.asking.start
 	if s == nil {
-		s = &askStart{agent: o.asking.agent, budget: o.Budget}
+		s = &askStart{agent: o.asking.agent, hear: o.OnEvent, budget: o.Budget}
 	}
 	return context.WithValue(ctx, askStartKey{}, s)
 }

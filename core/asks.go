@@ -424,6 +424,9 @@ func (a *asks) saved(r *askRun, calls map[string]int) ask.Spawn {
 		req.Entry = nil
 		lose("its backend was given as an entry, which is not kept; name one of the table")
 	}
+	if v := req.Review; v != nil && (v.Agent != nil || v.Entry != nil) {
+		lose("its advisor is a function or a backend given as an entry, which are not kept; name a backend of the table")
+	}
 	if r.agent.Kind() == value.KindVar {
 		s.Agent = value.As[value.Var](r.agent).FullName()
 	} else if req.Backend == spawn.Scripted {

@@ -34,7 +34,7 @@ func (h *host) Surface(ctx context.Context, caller gateway.Caller) (gateway.Surf
 	if c.role(caller.Role).IsNil() {
 		return gateway.Surface{}, false
 	}
-	g, err := c.grant(ctx, caller.Role)
+	g, err := c.grantOf(ctx, caller)
 	if err != nil {
 		c.report("role "+caller.Role, err)
 		return gateway.Surface{Notes: "The operator's grant for this role is broken: every eval fails until it is mended."}, true
@@ -62,7 +62,7 @@ func (c *Core) evalAs(ctx context.Context, caller gateway.Caller, code string) g
 		return r
 	}
 	ctx = context.WithValue(ctx, callerKey{}, caller)
-	g, err := c.grant(ctx, caller.Role)
+	g, err := c.grantOf(ctx, caller)
 	if err != nil {
 		c.report("role "+caller.Role, err)
 		return gateway.Reply{Err: &gateway.EvalError{Kind: "grant", Message: "the operator's grant for this role is broken; nothing was evaluated",
@@ -126,6 +126,9 @@ func (c *Core) endSession(spawn string) {
 	delete(c.sessions, spawn)
 	c.mu.Unlock()
 	if s != nil {
+		if j := c.jobs.attempt(spawn); j != nil {
+			j.keepCalls(s.Calls())
+		}
 		s.End()
 	}
 }

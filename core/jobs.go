@@ -35,12 +35,16 @@ type job struct {
 	cancel                   context.CancelCauseFunc
 	meter                    *budget.Meter
 	usage                    func(backend.Usage) // of the attempt that runs
+	hear                     *hearer             // nil: nobody hears of its events
 
 	mu       sync.Mutex
 	state    string
 	attempts []Attempt
 	result   spawn.Result
 	ended    time.Time
+	calls    map[string]int // of capabilities, by name, in the latest run
+
+	adviser atomic.Pointer[string] // the id of the adviser's run that is under way
 
 	run atomic.Pointer[context.CancelCauseFunc] // ends the attempt that runs
 }

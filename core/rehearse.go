@@ -118,8 +118,22 @@ func (r *rehearsing) spawn(req *spawn.Request) {
 	case req.Agent == nil:
 		req.Agent = standIn
 	}
-	req.Backend, req.Sandbox, req.Resume = spawn.Scripted, "", ""
+	req.Backend, req.Entry, req.Sandbox, req.Resume = spawn.Scripted, nil, "", ""
+	req.Advisor, req.AdvisorTools, req.Review = "", nil, approving(req.Review)
 	req.Model, req.BaseURL, req.APIKey, req.Env, req.Secrets, req.Tools = "", "", "", nil, nil, nil
+}
+
+// approving puts in the place of an advisor one that approves. One that is a function of the home's plays itself.
+func approving(v *spawn.Review) *spawn.Review {
+	if v == nil {
+		return nil
+	}
+	dry := *v
+	dry.Backend, dry.Entry, dry.Model, dry.BaseURL, dry.APIKeyEnv = spawn.Scripted, nil, "", "", ""
+	if dry.Agent == nil {
+		dry.Agent = func(context.Context, spawn.Client) (string, error) { return "VERDICT: approve", nil }
+	}
+	return &dry
 }
 
 // standIn looks at what it is granted, as every agent does first, and does nothing.

@@ -82,7 +82,9 @@ func (c *Core) open(ctx context.Context, req *spawn.Request, o SpawnOptions, can
 
 // finish runs an open spawn to its end.
 func (c *Core) finish(ctx context.Context, j *job, req spawn.Request, o SpawnOptions) spawn.Result {
-	res := c.supervise(o.withAsking(ctx), j, req, o)
+	j.hear = c.hears(req.ID, o.OnEvent)
+	res := c.runRounds(ctx, j, req, o)
+	j.hear.close()
 	asked := res.ID // of the attempt
 	res.ID = req.ID
 	c.jobs.close(j, res)
@@ -99,8 +101,8 @@ type spawnForm struct {
 	Prompt    string            `lisp:"prompt"`
 	System    string            `lisp:"system"`
 	Model     string            `lisp:"model"`
-	Backend   string            `lisp:"backend"`
-	Agent     value.Value       `lisp:"agent"` // of :scripted: (fn [{:keys [eval tools prompt system]}] answer)
+	Backend   backendForm       `lisp:"backend"` // a name, or a map that describes one
+	Agent     value.Value       `lisp:"agent"`   // of :scripted: (fn [{:keys [eval tools prompt system]}] answer)
 	Sandbox   string            `lisp:"sandbox"`
 	Timeout   bind.Duration     `lisp:"timeout"`
 	Stall     bind.Duration     `lisp:"stall"`
@@ -116,6 +118,8 @@ type spawnForm struct {
 	Budget    *grant.LimitsForm `lisp:"budget"`
 	Retries   *retriesForm      `lisp:"retries"`
 	OnAsk     string            `lisp:"on-ask"` // return or wait
+	Advisor   *advisorForm      `lisp:"advisor"`
+	OnEvent   value.Value       `lisp:"on-event"` // a function of {:kind …}
 }
 
 // resultForm is a spawn's end as the program sees it.
@@ -133,6 +137,7 @@ type resultForm struct {
 	Stderr  string       `lisp:"stderr,omitempty"`
 	Ask     string       `lisp:"ask,omitempty"` // the question that it waits for
 
+	Advice   []adviceForm  `lisp:"advice,omitempty"`
 	Attempts []attemptForm `lisp:"attempts,omitempty"`
 }
 
@@ -154,7 +159,7 @@ func (c *Core) spawn(ctx context.Context, f spawnForm) (resultForm, error) {
 
 // request makes of a form what a spawn is started from.
 func (c *Core) request(f spawnForm) (req spawn.Request, o SpawnOptions, err error) {
-	req = spawn.Request{ID: f.ID, Role: f.Role, Prompt: f.Prompt, System: f.System, Model: f.Model, Backend: f.Backend,
+	req = spawn.Request{ID: f.ID, Role: f.Role, Prompt: f.Prompt, System: f.System, Model: f.Model, Backend: f.Backend.name, Entry: f.Backend.entry,
 		BaseURL: f.BaseURL, Env: f.Env, Vars: f.Vars, Timeout: time.Duration(f.Timeout), Stall: time.Duration(f.Stall),
 		Grace: time.Duration(f.Grace), Resume: f.Resume, Tools: f.Tools, Sandbox: f.Sandbox, Work: f.Work}
 	o.Retries = f.Retries.retries()
@@ -176,14 +181,15 @@ func (c *Core) request(f spawnForm) (req spawn.Request, o SpawnOptions, err erro
 	if !f.Agent.IsNil() {
 		req.Agent = c.scripted(f)
 	}
-	return req, o, nil
+	o.OnEvent = c.hearing(f.OnEvent)
+	return req, o, c.advise(&req, f.Advisor)
 }
 
 // result is how a spawn ended, for the program.
 func (c *Core) result(res spawn.Result, j *job) resultForm {
 	return resultForm{ID: res.ID, Status: bind.Keyword(res.Status), Exit: res.Exit, Answer: res.Answer, Session: res.Session,
 		Usage: usageForm{res.Usage.TokensIn, res.Usage.TokensOut, res.Usage.USD}, Evals: res.Evals,
-		MS: res.Elapsed.Milliseconds(), Boxed: res.Boxed, Error: res.Error, Stderr: res.Stderr, Ask: res.Ask, Attempts: attemptForms(j)}
+		MS: res.Elapsed.Milliseconds(), Boxed: res.Boxed, Error: res.Error, Stderr: res.Stderr, Ask: res.Ask, Advice: adviceForms(res.Advice), Attempts: attemptForms(j)}
 }
 
 // scripted makes an agent of a Lisp function. It gets a map: :eval, a function from code to {:text … :error? …}, that
@@ -191,6 +197,8 @@ func (c *Core) result(res spawn.Result, j *job) resultForm {
 // counts what the agent used elsewhere; :prompt and :system.
 func (c *Core) scripted(f spawnForm) spawn.Agent {
 	return func(ctx context.Context, client spawn.Client) (string, error) {
+		f := f
+		f.Prompt, f.System = spawn.Texts(ctx)
 		v, err := c.env.Do(ctx, func(t *value.Thread) value.Value {
 			usage := c.usageOf(ctx)
 			return t.Call(f.Agent, value.Assoc(t, agentMap(t, client, f), value.Kw("usage!"), value.Of(value.NewBuiltin("usage!", &usage))))
@@ -240,9 +248,12 @@ func (c *Core) spawnStarting(e spawn.Event) error {
 
 // spawnEvent records what a spawn's runner tells.
 func (c *Core) spawnEvent(e spawn.Event) {
+	if j := c.jobs.attempt(e.Spawn); j != nil {
+		j.hear.tell(e)
+	}
 	je := journal.Event{At: e.Time, Role: e.Role, Spawn: e.Spawn, Data: map[string]any{"backend": e.Backend}}
 	switch e.Kind {
-	case spawn.Started: // recorded before: see spawnStarting
+	case spawn.Started, spawn.Used: // the one is recorded before, see spawnStarting; the other is the ledger's
 		return
 	case spawn.Ended:
 		je.Kind, je.Durable = journal.SpawnEnded, true

@@ -25,6 +25,9 @@ type SpawnOptions struct {
 	Budget  budget.Limits // of all its attempts together
 	Late    bool          // its tokens and money may be known only at its end
 	Retries Retries
+	// OnEvent hears of the spawn's events in order, on a goroutine of its own; nothing waits for it but the spawn's end,
+	// and that for 5 seconds. An error is reported once.
+	OnEvent func(context.Context, Heard) error
 
 	asking askOption // what it takes to ask a person, and to go on with the answer
 }
@@ -191,7 +194,9 @@ func notAdmitted(ctx context.Context, err error) spawn.Result {
 // neverRan records the end of a spawn that its runner has not seen.
 func (c *Core) neverRan(j *job, req spawn.Request, res spawn.Result) spawn.Result {
 	res.ID = req.ID
-	c.spawnEvent(spawn.Event{Time: time.Now(), Spawn: req.ID, Role: req.Role, Backend: j.backend, Kind: spawn.Ended, Text: res.Error, Result: &res})
+	e := spawn.Event{Time: time.Now(), Spawn: req.ID, Role: req.Role, Backend: j.backend, Kind: spawn.Ended, Text: res.Error, Result: &res}
+	j.hear.tell(e)
+	c.spawnEvent(e)
 	return res
 }
 
@@ -246,19 +251,14 @@ func (c *Core) newJob(req *spawn.Request, o SpawnOptions, cancel context.CancelC
 }
 
 // reportsUsage tells whether a spawn's usage is reported, and whether while it runs. A scripted agent says what it uses.
+// What an advisor of a CLI's own uses is in no stream.
 func (c *Core) reportsUsage(req spawn.Request, name string) (reports, live bool) {
-	if req.Entry != nil {
-		return req.Entry.ReportsUsage()
-	}
-	table := c.conf.Backends
-	if table == nil {
-		table = backend.Table()
-	}
-	b, ok := table[name]
+	b, ok := c.entry(req)
 	if !ok { // scripted, or one that the runner refuses
 		return true, true
 	}
-	return b.ReportsUsage()
+	reports, live = b.ReportsUsage()
+	return reports && req.Advisor == "", live
 }
 
 // warden is the grant.Warden of a spawn's session.

@@ -125,6 +125,16 @@ func (m *Meter) See(role Role) {
 	m.ledger.mu.Unlock()
 }
 
+// Change says what the next attempts are: of the fields of s, Model, Backend, Modelless, Unmetered, AtEnd and Prices count.
+// It is called between a Stop and the next Start.
+func (m *Meter) Change(s Spawn) {
+	m.ledger.mu.Lock()
+	defer m.ledger.mu.Unlock()
+	m.spawn.Model, m.spawn.Backend, m.spawn.Prices = s.Model, s.Backend, s.Prices
+	m.spawn.Modelless, m.spawn.Unmetered, m.spawn.AtEnd = s.Modelless, s.Unmetered, s.AtEnd
+	m.price, m.priced = s.Prices.Find(s.Model)
+}
+
 // Eval counts an evaluation that is about to begin. It fails where a budget is crossed, this one included.
 func (m *Meter) Eval() error { return m.take(Evals, Amount{Evals: 1}) }
 

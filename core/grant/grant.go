@@ -190,6 +190,13 @@ func (g *Grant) WithLeased(c *Capability) *Grant {
 	return &n
 }
 
+// Bare gives what is left of g without everything that is granted: its limits and its budget.
+func (g *Grant) Bare() *Grant {
+	n := *g
+	n.Caps, n.Context, n.Asking = nil, value.Nil, nil
+	return &n
+}
+
 // DecodeCapability reads a name and a function or capability map, as in :vocab.
 func DecodeCapability(t *value.Thread, name, v value.Value) (*Capability, error) {
 	return decodeCap(t, name, v)

@@ -18,8 +18,8 @@ type Review struct {
 	Rounds int
 	// Backend, Entry and Agent are the adviser's, as in a Request; none of them means those of the spawn.
 	Backend string
-	Entry   *backend.Backend
-	Agent   Agent `json:"-"`
+	Entry   *backend.Backend `json:"-"`
+	Agent   Agent            `json:"-"`
 	// Model is the adviser's; empty means that of the spawn, where the backend is, too.
 	Model string
 	// BaseURL and APIKeyEnv are the adviser's. Those of the spawn stand in for none only where the backend is the spawn's
@@ -137,11 +137,11 @@ func (v *Review) RevisionPrompt(a Advice, answer string, resumed bool) string {
 	return v.Task + "\n\nYour answer to this was:\n\n" + answer + "\n\n" + tail
 }
 
-type promptKey struct{}
+type textsKey struct{}
 
-// Prompt is, in the context of a scripted agent, the prompt it is run with: in a later round of a review it is not the
-// one that the spawn began with.
-func Prompt(ctx context.Context) string {
-	p, _ := ctx.Value(promptKey{}).(string)
-	return p
+// Texts are, in the context of a scripted agent, the prompt and the system text it is run with: in a later round of a
+// review the prompt is not the one that the spawn began with.
+func Texts(ctx context.Context) (prompt, system string) {
+	t, _ := ctx.Value(textsKey{}).([2]string)
+	return t[0], t[1]
 }

@@ -82,7 +82,7 @@ func (s *run) play(ctx context.Context, c Client) (answer string, err error) {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return s.req.Agent(context.WithValue(ctx, promptKey{}, s.req.Prompt), c)
+	return s.req.Agent(context.WithValue(ctx, textsKey{}, [2]string{s.req.Prompt, s.req.System}), c)
 }
 
 // mcpClient is the Client of one scripted spawn.
