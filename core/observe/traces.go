@@ -23,7 +23,7 @@ type Traces struct {
 	on atomic.Pointer[sending]
 
 	mu     sync.Mutex // of starting and stopping
-	agents sync.Map   // spawn id -> trace.SpanContext, of those that run
+	agents sync.Map   // spawn id -> *trace.SpanContext, of those that run
 }
 
 // sending is a Traces that is on.
@@ -132,8 +132,8 @@ func (t *Traces) Agent(ctx context.Context, role, spawn, backend string) (_ cont
 		return ctx, nil, ""
 	}
 	sc := s.span.SpanContext()
-	t.agents.Store(spawn, sc)
-	s.then = func() { t.agents.CompareAndDelete(spawn, sc) }
+	t.agents.Store(spawn, &sc)
+	s.then = func() { t.agents.CompareAndDelete(spawn, &sc) }
 	return ctx, s, Traceparent(ctx)
 }
 
@@ -145,7 +145,7 @@ func (t *Traces) Eval(ctx context.Context, role, spawn string) (context.Context,
 	}
 	parent := trace.SpanContext{}
 	if sc, ok := t.agents.Load(spawn); ok {
-		parent = sc.(trace.SpanContext)
+		parent = *sc.(*trace.SpanContext)
 	}
 	ctx = trace.ContextWithSpanContext(ctx, parent)
 	return t.begin(ctx, "eval", attribute.String("zeno.role", role), attribute.String("zeno.spawn", spawn))
