@@ -89,3 +89,43 @@ func TestHostileContent(t *testing.T) {
 		t.Errorf("the target of a link was removed: %v", err)
 	}
 }
+
+// Files in a volume may be anyone's and set-user-id: no other user can reach them.
+func TestNobodyElseEntersAVolume(t *testing.T) {
+	s := &Store{Dir: filepath.Join(t.TempDir(), "v")}
+	if _, err := s.Ensure("a"); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{s.Dir, filepath.Join(s.Dir, "a")} {
+		if st, err := os.Stat(dir); err != nil || st.Mode().Perm() != 0o700 {
+			t.Errorf("%s: got %v %v, want 0700", dir, st.Mode(), err)
+		}
+	}
+}
+
+// A lock on the file of a volume that was removed meanwhile would lock nothing.
+func TestALockOnARemovedVolume(t *testing.T) {
+	s := &Store{Dir: t.TempDir()}
+	if _, err := s.Ensure("a"); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(s.Dir, "a", lockName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if gone(f) {
+		t.Error("a file that is there is taken for gone")
+	}
+	if err := s.Remove("a"); err != nil {
+		t.Fatal(err)
+	}
+	if !gone(f) {
+		t.Error("a file that is gone is taken for there")
+	}
+	s.Ensure("a")
+	os.Create(filepath.Join(s.Dir, "a", lockName))
+	if !gone(f) {
+		t.Error("another file of the name is taken for it")
+	}
+}
