@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,32 +18,44 @@ import (
 // runCLI prepares the home, runs the backend's CLI in it and judges how it went.
 func (s *run) runCLI(ctx context.Context) Result {
 	b, _ := s.req.entry(s.conf) // check has found it
-	program, err := s.programs(b)
+	programs, err := s.programs(b)
 	if err != nil {
 		return failure(err)
+	}
+	var box *boxing
+	if s.req.boxed() {
+		if box, err = s.planBox(ctx, b, programs); err != nil {
+			return failure(err)
+		}
 	}
 	d, err := s.makeDirs(b.Rehome)
 	if err != nil {
 		return failure(err)
 	}
 	defer s.release(d)
-	plan, err := b.Plan(s.values(d))
+	plan, err := b.Plan(s.valuesIn(box, d))
 	if err != nil {
 		return failure(err)
 	}
-	if err := carryOut(plan); err != nil {
+	if err := carryOut(plan, d.home, box != nil); err != nil {
 		return failure(err)
 	}
 	if err := s.announce(); err != nil {
 		return failure(err)
 	}
 	out := newOutput(s, b, plan.Allowed)
-	exit, err := s.execute(ctx, program, d.home, plan, out)
+	exit, err := 0, error(nil)
+	if box != nil {
+		exit, err = s.executeBoxed(ctx, box, s.spec(box, d, programs[0], plan, out), out)
+	} else {
+		exit, err = s.execute(ctx, programs[0], d.home, plan, out)
+	}
 	if err != nil {
 		return failure(err)
 	}
 	res := s.judge(ctx, b, out, exit)
-	res.Exit, res.Answer, res.Session, res.Usage = exit, out.reader.Answer, out.reader.Session, out.reader.Usage()
+	res.Exit, res.Answer, res.Session, res.Usage = exit, out.reader.Answer, out.reader.Session, s.used.with(out.reader.Usage())
+	res.Boxed = box != nil
 	res.Stderr = out.stderr.text(s.red)
 	for i, note := range out.reader.Advice {
 		res.Advice = append(res.Advice, Advice{Round: i + 1, Verdict: Note, Text: note})
@@ -55,17 +66,27 @@ func (s *run) runCLI(ctx context.Context) Result {
 	return res
 }
 
-// programs finds the CLI and what it needs on the spawn's PATH and returns the CLI's path.
-func (s *run) programs(b backend.Backend) (string, error) {
-	found := ""
-	for i, name := range append([]string{b.Argv[0].Words[0]}, b.Needs...) {
+// valuesIn are what fills the backend's templates, for a box where there is one.
+func (s *run) valuesIn(box *boxing, d dirs) backend.Values {
+	if box == nil {
+		return s.values(d)
+	}
+	return box.inBox(s.values(d), s.req.Box.Volume)
+}
+
+// programs finds the CLI, and then what it needs, on the spawn's PATH. An image has its own.
+func (s *run) programs(b backend.Backend) ([]string, error) {
+	names := append([]string{b.Argv[0].Words[0]}, b.Needs...)
+	if s.req.boxed() && !hostRoot(s.req.Box.Image) {
+		return names, nil
+	}
+	found := make([]string, len(names))
+	for i, name := range names {
 		path, err := lookPath(s.conf.Path, name)
 		if err != nil {
-			return "", &requestError{fmt.Errorf("backend %s: %w; install it: %s (tried with %s)", b.Name, err, b.Install, b.Tried)}
+			return nil, &requestError{fmt.Errorf("backend %s: %w; install it: %s (tried with %s)", b.Name, err, b.Install, b.Tried)}
 		}
-		if i == 0 {
-			found = path
-		}
+		found[i] = path
 	}
 	return found, nil
 }
@@ -88,26 +109,54 @@ func lookPath(path, name string) (string, error) {
 	return "", fmt.Errorf("program %s: got none on PATH", name)
 }
 
-// carryOut writes a plan's files and links and makes its directory.
-func carryOut(plan backend.Plan) error {
+// carryOut writes a plan's files and links into the home and makes its directory. The home of a spawn that goes on was an
+// agent's for a while: nothing that it left in there, a link or a pipe, leads a write anywhere else or holds it up.
+func carryOut(plan backend.Plan, home string, boxed bool) error {
+	root, err := os.OpenRoot(home)
+	if err != nil {
+		return fmt.Errorf("failed to prepare the home: %w", err)
+	}
+	defer root.Close()
 	for _, f := range plan.Files {
-		if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
-			return fmt.Errorf("failed to prepare the home: %w", err)
-		}
-		if err := os.WriteFile(f.Path, f.Data, 0o600); err != nil {
-			return fmt.Errorf("failed to prepare the home: %w", err)
+		if err := place(root, home, f.Path, func(name string) error {
+			file, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+			if err != nil {
+				return err
+			}
+			_, err = file.Write(f.Data)
+			return errors.Join(err, file.Close())
+		}); err != nil {
+			return err
 		}
 	}
 	for _, l := range plan.Links {
-		if err := os.MkdirAll(filepath.Dir(l.Path), 0o700); err != nil {
-			return fmt.Errorf("failed to prepare the home: %w", err)
+		if err := place(root, home, l.Path, func(name string) error { return root.Symlink(l.Target, name) }); err != nil {
+			return err
 		}
-		if err := os.Symlink(l.Target, l.Path); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("failed to prepare the home: %w", err)
-		}
+	}
+	if boxed && !within(plan.Dir, home) { // given, or the box's own
+		return nil
 	}
 	if err := os.MkdirAll(plan.Dir, 0o700); err != nil {
 		return fmt.Errorf("failed to prepare the directory to start in: %w", err)
+	}
+	return nil
+}
+
+// place puts something new at a path of the home, in the stead of what was there.
+func place(root *os.Root, home, path string, put func(name string) error) error {
+	name, err := filepath.Rel(home, path)
+	if err == nil {
+		err = root.MkdirAll(filepath.Dir(name), 0o700)
+	}
+	if err == nil {
+		err = root.RemoveAll(name)
+	}
+	if err == nil {
+		err = put(name)
+	}
+	if err != nil {
+		return fmt.Errorf("failed to prepare the home: %w", err)
 	}
 	return nil
 }

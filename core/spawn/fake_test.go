@@ -182,7 +182,7 @@ func TestEntryOfTheCallersOwn(t *testing.T) {
 func TestMissingCLISaysHowToGetIt(t *testing.T) {
 	h := newHouse(t, func(c *Config) { c.Path = t.TempDir() })
 	for name, hint := range map[string]string{"claude": "@anthropic-ai/claude-code", "omp": "pi-coding-agent"} {
-		res := h.Run(context.Background(), Request{Role: "reader", Backend: name, Prompt: "p", Model: "m", BaseURL: "http://127.0.0.1:9"})
+		res := h.Run(context.Background(), Request{Role: "reader", Backend: name, Sandbox: SandboxNone, Prompt: "p", Model: "m", BaseURL: "http://127.0.0.1:9"})
 		want(t, res, Refused, hint)
 		if !strings.Contains(res.Error, "program "+name+": got none on PATH") {
 			t.Errorf("error: got %q", res.Error)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/reflection-dev/zeno/core/spawn/backend"
 	"github.com/reflection-dev/zeno/core/spawn/guard"
+	"github.com/reflection-dev/zeno/sandbox/native/stage2"
 )
 
 // parentWord makes the test binary play a zeno that is about to be killed, see TestKillNine.
@@ -27,6 +28,8 @@ const parentWord = "__test-parent"
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
+		case stage2.Word:
+			stage2.Main()
 		case guard.Word:
 			os.Exit(guard.Main(os.Args[2:]))
 		case parentWord:
@@ -218,7 +221,7 @@ func fake(t testing.TB, script string, connected bool) (*house, Request) {
 	t.Helper()
 	h := newHouse(t, func(c *Config) { c.Backends = sh(script) })
 	h.gateway.pretend = connected
-	return h, Request{Role: "reader", Backend: "fake", Prompt: "go", Timeout: 20 * time.Second, Grace: 300 * time.Millisecond}
+	return h, Request{Role: "reader", Backend: "fake", Prompt: "go", Sandbox: SandboxNone, Timeout: 20 * time.Second, Grace: 300 * time.Millisecond}
 }
 
 // want fails the test where the status or the error's text differ.

@@ -106,7 +106,7 @@ func TestHostileDirectoryBites(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan.Dir = home
-		if err := carryOut(plan); err != nil {
+		if err := carryOut(plan, home, false); err != nil {
 			t.Fatal(err)
 		}
 		prepare(t, cli, home, dir)

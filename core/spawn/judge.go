@@ -7,6 +7,7 @@ import (
 
 	"github.com/reflection-dev/zeno/core/spawn/backend"
 	"github.com/reflection-dev/zeno/core/spawn/guard"
+	"github.com/reflection-dev/zeno/sandbox"
 )
 
 // judge decides how a run that has ended went. The order matters: why zeno ended it, then what the model or the CLI said
@@ -18,6 +19,10 @@ func (s *run) judge(ctx context.Context, b backend.Backend, out *output, exit in
 	}
 	stderr := lastLine(out.stderr.text(s.red))
 	switch {
+	case out.killed == sandbox.KilledStop:
+		return Result{Status: Cancelled, Exit: -1, Error: killedBox(out.killed, s.req.Box)}
+	case out.killed != "":
+		return failed("%s%s", killedBox(out.killed, s.req.Box), because(stderr))
 	case out.reader.Err != "":
 		return failed("%s: %s", b.Name, s.red.short(out.reader.Err, maxSummary))
 	case exit == guard.ExitInternal && strings.HasPrefix(stderr, "zeno guard: "):

@@ -36,7 +36,7 @@ func playParent(state, script string) {
 	if err != nil {
 		panic(err)
 	}
-	res := r.Run(context.Background(), Request{ID: "doomed", Role: "reader", Backend: "fake", Prompt: "go", Grace: 300 * time.Millisecond})
+	res := r.Run(context.Background(), Request{ID: "doomed", Role: "reader", Backend: "fake", Sandbox: SandboxNone, Prompt: "go", Grace: 300 * time.Millisecond})
 	panic(fmt.Sprintf("the spawn ended before its zeno was killed: %+v", res))
 }
 

@@ -3,6 +3,7 @@ package spawn
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -25,9 +26,11 @@ type output struct {
 	skipped, junk int
 	stderr        *tail
 
-	pipes [4]*os.File // our and the CLI's end of stdout, then of stderr
-	pumps sync.WaitGroup
-	last  atomic.Int64
+	killed string      // why its box was ended from outside
+	pipes  [4]*os.File // our and the CLI's end of stdout, then of stderr
+	sinks  []sink      // of a box
+	pumps  sync.WaitGroup
+	last   atomic.Int64
 }
 
 func newOutput(s *run, b backend.Backend, allowed []string) *output {
@@ -97,21 +100,45 @@ func (t *tail) end() {}
 func (o *output) pump(from *os.File, to sink) {
 	defer to.end()
 	buffer := make([]byte, 32<<10)
-	total := 0
+	w := &pour{o: o, to: to}
 	for {
 		n, err := from.Read(buffer)
 		if n > 0 {
-			o.touch()
-			total += n
-			if total <= o.s.conf.MaxOutput {
-				to.write(buffer[:n])
-			} else {
-				o.s.stop(Failed, "output: got more than %d bytes, want less", o.s.conf.MaxOutput)
-			}
+			_, _ = w.Write(buffer[:n]) // it never fails
 		}
 		if err != nil {
 			return
 		}
+	}
+}
+
+// pour is a stream on its way into its sink.
+type pour struct {
+	o     *output
+	to    sink
+	total int
+}
+
+// Write implements io.Writer.
+func (p *pour) Write(b []byte) (int, error) {
+	p.o.touch()
+	if p.total += len(b); p.total <= p.o.s.conf.MaxOutput {
+		p.to.write(b)
+	} else {
+		p.o.s.stop(Failed, "output: got more than %d bytes, want less", p.o.s.conf.MaxOutput)
+	}
+	return len(b), nil
+}
+
+// writer is for a box, which has its output written; flush ends what was.
+func (o *output) writer(to sink) io.Writer {
+	o.sinks = append(o.sinks, to)
+	return &pour{o: o, to: to}
+}
+
+func (o *output) flush() {
+	for _, to := range o.sinks {
+		to.end()
 	}
 }
 
@@ -198,15 +225,7 @@ func (o *output) check(u backend.Update) {
 	if !u.Usage {
 		return
 	}
-	used, q := o.reader.Usage(), o.s.req
-	o.s.emit(Event{Kind: Used, Type: u.Type, Usage: used})
-	if q.OnUsage != nil {
-		q.OnUsage(used)
-	}
-	if tokens := used.TokensIn + used.TokensOut; q.MaxTokens > 0 && tokens > q.MaxTokens {
-		o.s.stop(OverBudget, "tokens: got %d, want at most %d", tokens, q.MaxTokens)
-	}
-	if q.MaxUSD > 0 && used.USD > q.MaxUSD {
-		o.s.stop(OverBudget, "usd: got %.4f, want at most %.4f", used.USD, q.MaxUSD)
-	}
+	o.s.used.stream(o.reader.Usage())
+	o.s.emit(Event{Kind: Used, Type: u.Type, Usage: o.s.used.all()})
+	o.s.checkUsage()
 }

@@ -24,6 +24,8 @@ type Preview struct {
 	StdinBytes int `json:"stdin-bytes"`
 	// Allowed are the tools the model may see.
 	Allowed []string `json:"tools"`
+	// Box is what it would run in; nil: in none.
+	Box *PreviewBox `json:"box,omitempty"`
 }
 
 // PreviewFile is one file of a Preview.
@@ -51,13 +53,23 @@ func (r *Runner) Preview(q Request) (Preview, error) {
 	if d.work == "" {
 		d.work = filepath.Join(root, "work")
 	}
-	plan, err := b.Plan(s.values(d))
+	programs, missing := s.programs(b)
+	box, err := s.previewBox(b)
+	if err != nil {
+		return Preview{}, err
+	}
+	plan, err := b.Plan(s.valuesIn(box, d))
 	if err != nil {
 		return Preview{}, err
 	}
 	p := preview(plan)
-	if p.Program, err = s.programs(b); err != nil {
-		p.Missing = err.Error()
+	if missing != nil {
+		p.Missing = missing.Error()
+	} else {
+		p.Program = programs[0]
+	}
+	if box != nil {
+		p.Box = s.describe(box, d, programs)
 	}
 	for name := range q.Env {
 		if !slices.Contains(p.EnvNames, name) {

@@ -9,7 +9,7 @@ import (
 // TestPreview holds that a preview names all that a run would get, holds no secret, and writes nothing.
 func TestPreview(t *testing.T) {
 	h := newHouse(t, nil)
-	q := Request{ID: "p1", Role: "reader", Backend: "codex", Prompt: "a long prompt", System: "SYS", Model: "m1", BaseURL: "http://127.0.0.1:1/v1",
+	q := Request{ID: "p1", Sandbox: SandboxNone, Role: "reader", Backend: "codex", Prompt: "a long prompt", System: "SYS", Model: "m1", BaseURL: "http://127.0.0.1:1/v1",
 		APIKey: apiKey, Env: map[string]string{"MORE": "CANARY-more"}}
 	p, err := h.Preview(q)
 	if err != nil {

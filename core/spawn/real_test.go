@@ -63,7 +63,7 @@ func newReal(t *testing.T, cli string, change func(*Config)) *realRun {
 		}
 	})
 	return &realRun{house: h, model: model, req: Request{
-		Role: "reader", Backend: cli, Prompt: "go [[eval: (+ 1 2)]]", System: "SYSTEM-MARK", Model: "m1",
+		Role: "reader", Backend: cli, Sandbox: SandboxNone, Prompt: "go [[eval: (+ 1 2)]]", System: "SYSTEM-MARK", Model: "m1",
 		BaseURL: model.URL + traits()[cli].base, APIKey: apiKey, Timeout: time.Minute, Grace: time.Second,
 	}}
 }

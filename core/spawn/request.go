@@ -17,7 +17,7 @@ import (
 // Scripted names the backend whose agent is Request.Agent.
 const Scripted = "scripted"
 
-// SandboxNone is the only sandbox so far: none.
+// SandboxNone is a Request.Sandbox that runs the agent without a box.
 const SandboxNone = "none"
 
 // Request is one spawn to run.
@@ -57,8 +57,12 @@ type Request struct {
 	AdvisorTools []string
 	// Review is who must approve the answer. It is for who runs the spawn's rounds; a Runner does not look at it.
 	Review *Review
-	// Sandbox is SandboxNone, or empty for the same.
+	// Sandbox is SandboxNone, or empty for a box: Box says what it may use.
 	Sandbox string
+	Box     Box
+	// Trust lets the agent run unboxed although its role may do what a person has to approve. It is for who admits the
+	// spawn; a Runner does not look at it.
+	Trust bool
 	// Work is an existing directory to work in; empty means a fresh one that is removed afterwards.
 	Work string
 	// MaxTokens (in and out) and MaxUSD end the spawn when its stream shows more; zero means no such limit.
@@ -104,7 +108,7 @@ type Result struct {
 	Usage   backend.Usage
 	Evals   int
 	Elapsed time.Duration
-	// Boxed is false for as long as there is no sandbox.
+	// Boxed tells whether the agent ran in a box.
 	Boxed bool
 	// Error says what went wrong and what to do about it; empty where Status is OK.
 	Error string
@@ -182,8 +186,8 @@ func (q Request) check(conf Config) error {
 	if q.Role == "" {
 		return errors.New("role: got none, want the name of a registered role")
 	}
-	if q.Sandbox != "" && q.Sandbox != SandboxNone {
-		return fmt.Errorf("sandbox: got %q, want %q: there is no other yet", q.Sandbox, SandboxNone)
+	if err := q.checkBox(conf); err != nil {
+		return err
 	}
 	for field, text := range map[string]string{"prompt": q.Prompt, "system": q.System} {
 		if len(text) > conf.MaxPrompt {
@@ -256,7 +260,7 @@ func (q Request) checkBackend(conf Config) error {
 	if strings.ContainsRune(q.Prompt+q.System+q.Model, 0) {
 		return errors.New("prompt: got a NUL byte, want text")
 	}
-	if len(conf.Guard) == 0 {
+	if len(conf.Guard) == 0 && !q.boxed() {
 		return errors.New("guard: got none, want Config.Guard: a CLI without a guard could outlive zeno")
 	}
 	return nil

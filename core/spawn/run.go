@@ -23,6 +23,7 @@ type run struct {
 	cancel   context.CancelCauseFunc
 
 	heard heard // of questions, in the stream
+	used  tally
 
 	events sync.Mutex // keeps the events of the spawn in order
 	ended  bool       // no event follows Ended, whatever a left-behind agent does
@@ -32,6 +33,7 @@ type run struct {
 // cause of ctx decides the status then (see ErrInterrupted, ErrOverBudget). All errors are in the Result.
 func (r *Runner) Run(ctx context.Context, req Request) Result {
 	s := &run{Runner: r, req: req.complete(), begun: time.Now()}
+	s.used.hear = req.OnUsage
 	secrets := []string{req.APIKey}
 	for _, name := range req.Secrets {
 		secrets = append(secrets, req.Env[name])
@@ -120,17 +122,19 @@ func (s *run) cutEvals(ctx context.Context) (evals func() int) {
 	}
 }
 
-// announce says that the spawn starts, and that it starts unboxed. Where it fails the spawn must not start.
+// announce says that the spawn starts, and where it starts unboxed. Where it fails the spawn must not start.
 func (s *run) announce() error {
 	if s.conf.OnStart != nil {
 		if err := s.conf.OnStart(s.stamp(Event{Kind: Started})); err != nil {
 			return &requestError{fmt.Errorf("start: nothing was started: %w", err)}
 		}
 	}
-	line := fmt.Sprintf("spawn %s (%s, %s) runs unboxed: no sandbox limits what it can reach", s.req.ID, s.req.Role, s.req.Backend)
-	s.conf.Log.Warn(line)
-	if s.conf.Warn != nil {
-		s.conf.Warn(line)
+	if !s.req.boxed() {
+		line := fmt.Sprintf("spawn %s (%s, %s) runs unboxed: no sandbox limits what it can reach", s.req.ID, s.req.Role, s.req.Backend)
+		s.conf.Log.Warn(line)
+		if s.conf.Warn != nil {
+			s.conf.Warn(line)
+		}
 	}
 	s.emit(Event{Kind: Started})
 	return nil

@@ -96,7 +96,7 @@ func lockDir(dir string) (*os.File, error) {
 
 // remove deletes what belongs to the spawn alone, and its session directory where the CLI left nothing in it.
 func (d dirs) remove(log *slog.Logger) {
-	if err := os.RemoveAll(d.root); err != nil {
+	if err := removeTree(d.root); err != nil {
 		log.Warn("failed to remove a spawn's directory", "dir", d.root, "error", err)
 	}
 	_ = os.Remove(d.session) // fails, as it should, where there is a session

@@ -11,13 +11,14 @@
 // A secret (the token, the API key, what Request.Secrets names) is redacted from everything the package hands out:
 // results, events, log lines, errors.
 //
-// Until sandboxes exist every spawn runs unboxed, and each says so through Config.Warn and Result.Boxed. An unboxed CLI
-// with a shell can reach whatever the user of zeno can.
+// A CLI runs in a box unless its request says none (box.go). One that does not says so through Config.Warn and
+// Result.Boxed: with a shell it can reach whatever the user of zeno can.
 //
 // Start reading at Runner.Run; judge.go holds the verdict.
 package spawn
 
 import (
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -27,6 +28,8 @@ import (
 	"time"
 
 	"github.com/reflection-dev/zeno/core/spawn/backend"
+	"github.com/reflection-dev/zeno/sandbox/egress"
+	"github.com/reflection-dev/zeno/sandbox/secret"
 )
 
 // Gateway is the side of zeno that an agent talks to. Its methods are called from many goroutines.
@@ -57,8 +60,16 @@ type Activity struct {
 
 // Config is how a Runner runs. Zero values stand for the defaults given.
 type Config struct {
-	// Guard is the argv prefix that starts a guard process, see guard.Self. Backends other than scripted need it.
+	// Guard is the argv prefix that starts a guard process, see guard.Self. CLIs that run unboxed need it.
 	Guard []string
+	// Boxes gives what makes boxes, at the first need of it. Nil: none are made, and boxed spawns are refused.
+	Boxes func() (Boxes, error)
+	// Secrets resolves what Box.Secrets names; nil: the environment of this process.
+	Secrets secret.Resolver
+	// Roots verifies what boxes connect to; nil: the system's certificates.
+	Roots *x509.CertPool
+	// OnEgress, where given, hears what the proxies of boxes decide. It is called from many goroutines and must return soon.
+	OnEgress func(spawn, role string, e egress.Event)
 	// Gateway is required.
 	Gateway Gateway
 	// StateDir is required: homes live in StateDir/spawns, session files in StateDir/sessions.
@@ -117,6 +128,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.MaxSession <= 0 {
 		c.MaxSession = 256 << 20
+	}
+	if c.Secrets == nil {
+		c.Secrets = secret.Env{}
 	}
 	if c.AskWait <= 0 {
 		c.AskWait = DefaultAskWait

@@ -61,7 +61,9 @@ type Server struct {
 }
 
 // New starts a server on a free loopback port; the caller closes it.
-func New(conf Config) *Server {
+func New(conf Config) *Server { return start(conf, (*httptest.Server).Start) }
+
+func start(conf Config, listen func(*httptest.Server)) *Server {
 	s := &Server{conf: conf}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", s.models)
@@ -75,7 +77,8 @@ func New(conf Config) *Server {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, d, func(*Conversation) {}) })
 	}
 	mux.HandleFunc("POST /v1beta/models/{call}", s.gemini)
-	s.http = httptest.NewServer(mux)
+	s.http = httptest.NewUnstartedServer(mux)
+	listen(s.http)
 	s.URL = s.http.URL
 	return s
 }

@@ -52,6 +52,8 @@ type Backend struct {
 	// OwnAdvisor says that the CLI itself lets a second model review each turn: the entry uses ${advisor}, which is empty
 	// where no such review is asked for.
 	OwnAdvisor bool
+	// Hosts are the model servers that the CLI talks to where a spawn has no base URL: what a box lets through then.
+	Hosts []string
 	// Offers lists the built-in tools a spawn may ask for; empty means that the CLI takes any name.
 	Offers []string
 	// Stream says how to read standard output.

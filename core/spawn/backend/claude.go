@@ -39,6 +39,7 @@ func claude() Backend {
 		Escapes:  []Escape{{Match: `\A/`, With: "\n/"}},
 		ToolName: "mcp__zeno__eval",
 		Stream:   Stream{Rules: claudeRules()},
+		Hosts:    []string{"api.anthropic.com"},
 		Install:  "npm install -g @anthropic-ai/claude-code@2.1.332",
 		Tried:    "2.1.332",
 	}

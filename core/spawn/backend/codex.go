@@ -29,6 +29,7 @@ func codex() Backend {
 		Builtins: []string{"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource", "request_user_input"},
 		Offers:   []string{"command_execution"},
 		Stream:   Stream{Rules: codexRules(), Cumulative: true},
+		Hosts:    []string{"api.openai.com"},
 		Install:  "npm install -g @openai/codex@0.171.0",
 		Tried:    "0.171.0",
 	}

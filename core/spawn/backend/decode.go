@@ -29,6 +29,7 @@ func Decode(name string, data map[string]any) (Backend, error) {
 		"tool-name":     func(p string, v any) { b.ToolName = d.text(p, v) },
 		"builtins":      func(p string, v any) { b.Builtins = list(d, p, v, d.text) },
 		"own-advisor":   func(p string, v any) { b.OwnAdvisor = d.flag(p, v) },
+		"hosts":         func(p string, v any) { b.Hosts = list(d, p, v, d.text) },
 		"offers":        func(p string, v any) { b.Offers = list(d, p, v, d.text) },
 		"stream":        func(p string, v any) { b.Stream = d.stream(p, v) },
 		"install":       func(p string, v any) { b.Install = d.text(p, v) },

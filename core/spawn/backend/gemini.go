@@ -37,6 +37,7 @@ func gemini() Backend {
 		Escapes:  []Escape{escapeAt()},
 		ToolName: "mcp_zeno_eval",
 		Stream:   Stream{Rules: geminiRules()},
+		Hosts:    []string{"generativelanguage.googleapis.com"},
 		Install:  "npm install -g @google/gemini-cli@0.61.0",
 		Tried:    "0.61.0",
 	}
