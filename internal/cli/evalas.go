@@ -13,6 +13,9 @@ import (
 
 // Run implements `zeno eval`.
 func (e *evalCmd) Run(a *app) error {
+	if e.Connect != "" {
+		return e.remote(a)
+	}
 	code, err := e.code(a)
 	if err != nil {
 		return err

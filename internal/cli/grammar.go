@@ -70,10 +70,11 @@ type model struct {
 }
 
 type evalCmd struct {
-	Role string   `placeholder:"ROLE" help:"Whose grant and limits. Without it: the pure core and the default limits, and no home is loaded."`
-	Expr []string `short:"e" name:"expr" placeholder:"EXPR" sep:"none" help:"Code. May be given several times: it is joined."`
-	JSON bool     `name:"json" help:"Print the outcome as JSON."`
-	File string   `arg:"" optional:"" help:"A file of code; - or nothing is stdin."`
+	Role    string   `placeholder:"ROLE" help:"Whose grant and limits. Without it: the pure core and the default limits, and no home is loaded."`
+	Expr    []string `short:"e" name:"expr" placeholder:"EXPR" sep:"none" help:"Code. May be given several times: it is joined."`
+	Connect string   `name:"connect" placeholder:"ADDR" help:"Evaluate with full power in a zeno that runs: host:port, the path of a Unix socket, or home for the daemon of the home."`
+	JSON    bool     `name:"json" help:"Print the outcome as JSON."`
+	File    string   `arg:"" optional:"" help:"A file of code; - or nothing is stdin."`
 }
 
 type testCmd struct {
