@@ -167,6 +167,9 @@ func (q *quoter) symbol(v value.Value) value.Value {
 		}
 		return q.quoted(value.WithPos(value.Of(value.NewSymbol("", class.Name+".")), s.Pos()))
 	}
+	if strings.IndexByte(s.Name, '.') > 0 { // as the name of a class is, whether there is one or not
+		return q.quoted(v)
+	}
 	full := q.resolve(s)
 	if full == s {
 		return q.quoted(v)
