@@ -136,8 +136,8 @@ func (c *Core) observeFunctions() []value.Builtin {
 	return []value.Builtin{
 		bind.Func("traces!", "([{:keys [endpoint headers service timeout]}])", `Sends traces to a collector from now on: OTLP over HTTP, as JSON, to :endpoint, such as "http://localhost:4318". :headers may hold a key; it is kept out of all records. nil ends it, and sends what waits.`, c.lispTraces),
 		bind.Func("traceparent", "([])", "Gives the W3C traceparent of the span that runs, for a request to another program; nil where there is none.", lispTraceparent),
-		bind.Func("metrics", "([])", `Gives what /metrics would show: {"zeno_evals_total{outcome=\"ok\",role=\"reader\"}" 7 …}, counted since the first call, or since the start of an instance that serves a home.`,
-			func() (map[string]float64, error) { return c.Metrics().Gather() }),
+		bind.Func("metrics", "([])", `Gives what /metrics shows: [{:name "zeno_evals_total" :labels {:role "worker" :outcome "ok"} :value 7.0} …], counted since the first call, or since the start of an instance that serves a home.`,
+			func() ([]observe.Value, error) { return c.Metrics().Gather() }),
 	}
 }
 

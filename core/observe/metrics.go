@@ -98,30 +98,35 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
 }
 
-// Gather gives the values, for who has no scraper: by name, with the labels in braces where it has some.
-func (m *Metrics) Gather() (map[string]float64, error) {
+// Value is one number of the metrics. Of a histogram there are two, whose names end in _count and _sum.
+type Value struct {
+	Name   string            `lisp:"name"`
+	Labels map[string]string `lisp:"labels"`
+	Value  float64           `lisp:"value"`
+}
+
+// Gather gives the values, for who has no scraper.
+func (m *Metrics) Gather() ([]Value, error) {
 	families, err := m.registry.Gather()
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
-	out := map[string]float64{}
+	var out []Value
 	for _, f := range families {
 		for _, x := range f.GetMetric() {
-			name, sep := f.GetName(), "{"
+			labels := map[string]string{}
 			for _, l := range x.GetLabel() {
-				name += fmt.Sprintf("%s%s=%q", sep, l.GetName(), l.GetValue())
-				sep = ","
+				labels[l.GetName()] = l.GetValue()
 			}
-			if sep == "," {
-				name += "}"
-			}
+			add := func(suffix string, v float64) { out = append(out, Value{f.GetName() + suffix, labels, v}) }
 			switch {
 			case x.Counter != nil:
-				out[name] = x.GetCounter().GetValue()
+				add("", x.GetCounter().GetValue())
 			case x.Gauge != nil:
-				out[name] = x.GetGauge().GetValue()
+				add("", x.GetGauge().GetValue())
 			case x.Histogram != nil:
-				out[name+":count"], out[name+":sum"] = float64(x.GetHistogram().GetSampleCount()), x.GetHistogram().GetSampleSum()
+				add("_count", float64(x.GetHistogram().GetSampleCount()))
+				add("_sum", x.GetHistogram().GetSampleSum())
 			}
 		}
 	}
