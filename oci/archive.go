@@ -276,7 +276,7 @@ func (a *Archive) manifest(raw []byte, digest string, names []string) error {
 	var layers []Layer
 	for _, l := range m.Layers {
 		layer := a.layer(blobName(l.Digest))
-		layer.Size = l.Size
+		layer.Size, layer.Digest, layer.MediaType = l.Size, l.Digest.String(), l.MediaType
 		layers = append(layers, layer)
 	}
 	img, err := newImage(conf, layers, a.limits)

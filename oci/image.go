@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 // Image is an image that can be read: a configuration and layers, the lowest first.
@@ -25,8 +26,12 @@ type Image struct {
 
 // Layer is one layer of an image that can be read.
 type Layer struct {
-	DiffID string // sha256:… of the tar without compression
-	Size   int64  // as it is stored; 0 where unknown
+	DiffID    string // sha256:… of the tar without compression
+	Digest    string // sha256:… of what Open gives; "" where unknown
+	MediaType types.MediaType
+	Size      int64  // of what Open gives; 0 where unknown
+	Label     string // what is in it, for people
+	checked   bool   // what Open gives fails where it is not what Digest says
 	// Open gives the tar, compressed or not: readers find out.
 	Open func(ctx context.Context) (io.ReadCloser, error)
 }

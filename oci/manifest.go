@@ -1,0 +1,149 @@
+package oci
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	mediaPlain  = types.OCIUncompressedLayer
+	mediaGzip   = types.OCILayer
+	mediaZstd   = types.OCILayerZStd
+	mediaConfig = types.OCIConfigJSON
+)
+
+// manifest names configuration and layers by their digests, which must be known.
+func (i *Image) manifest() ([]byte, error) {
+	conf, err := v1.NewHash(i.ID())
+	if err != nil {
+		return nil, err
+	}
+	m := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1,
+		Config: v1.Descriptor{MediaType: mediaConfig, Size: int64(len(i.Raw)), Digest: conf}}
+	for n, l := range i.Layers {
+		h, err := v1.NewHash(l.Digest)
+		if err != nil {
+			return nil, fmt.Errorf("layer %d: %w", n, err)
+		}
+		m.Layers = append(m.Layers, v1.Descriptor{MediaType: l.MediaType, Size: l.Size, Digest: h})
+	}
+	return json.Marshal(m)
+}
+
+// Settle gives the image with what its layers are stored as known, compressed where kind is gzip or zstd and they are not.
+// What has to be written for that is in dir, which release removes.
+func (i *Image) Settle(ctx context.Context, kind, dir string) (img *Image, release func(), err error) {
+	out := *i
+	out.Layers = make([]Layer, len(i.Layers))
+	temp, err := os.MkdirTemp(dir, tempPrefix)
+	if err != nil {
+		return nil, nil, err
+	}
+	release = func() { os.RemoveAll(temp) }
+	for n, l := range i.Layers {
+		if err := l.identify(ctx); err != nil {
+			release()
+			return nil, nil, fmt.Errorf("layer %s: %w", l.DiffID, err)
+		}
+		if kind != "none" && l.MediaType == mediaPlain {
+			if l, err = l.compress(ctx, kind, filepath.Join(temp, fmt.Sprint(n))); err != nil {
+				release()
+				return nil, nil, fmt.Errorf("layer %s: %w", l.DiffID, err)
+			}
+		}
+		out.Layers[n] = l
+	}
+	raw, err := out.manifest()
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	out.Digest = digest(raw)
+	return &out, release, nil
+}
+
+// identify finds out what a layer is stored as, where its archive did not say.
+func (l *Layer) identify(ctx context.Context) error {
+	if l.Digest != "" && l.Size > 0 {
+		switch l.MediaType {
+		case types.DockerLayer:
+			l.MediaType = mediaGzip
+		case types.DockerUncompressedLayer:
+			l.MediaType = mediaPlain
+		}
+		return nil
+	}
+	r, err := l.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	h := sha256.New()
+	var head [4]byte
+	k, err := io.ReadFull(r, head[:])
+	if err != nil && err != io.ErrUnexpectedEOF {
+		return err
+	}
+	h.Write(head[:k])
+	n, err := io.Copy(h, &contextReader{ctx, r})
+	if err != nil {
+		return err
+	}
+	l.Digest, l.Size, l.MediaType = "sha256:"+hex.EncodeToString(h.Sum(nil)), n+int64(k), mediaPlain
+	if compressed(head[:]) {
+		if l.MediaType = mediaGzip; head[0] != 0x1f {
+			l.MediaType = mediaZstd
+		}
+	}
+	return nil
+}
+
+// compress writes the layer, compressed at the fastest level, to a file.
+func (l Layer) compress(ctx context.Context, kind, file string) (Layer, error) {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return l, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	both := io.MultiWriter(f, h)
+	var z io.WriteCloser
+	if l.MediaType = mediaGzip; kind == "zstd" {
+		l.MediaType = mediaZstd
+		z, err = zstd.NewWriter(both, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	} else {
+		z, err = gzip.NewWriterLevel(both, gzip.BestSpeed)
+	}
+	if err != nil {
+		return l, err
+	}
+	r, err := l.Open(ctx)
+	if err != nil {
+		return l, err
+	}
+	defer r.Close()
+	if _, err := io.Copy(z, r); err != nil {
+		return l, err
+	}
+	if err := z.Close(); err != nil {
+		return l, err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return l, err
+	}
+	l.Digest, l.Size = "sha256:"+hex.EncodeToString(h.Sum(nil)), st.Size()
+	l.Open = func(context.Context) (io.ReadCloser, error) { return os.Open(file) }
+	return l, f.Close()
+}
