@@ -136,7 +136,7 @@ func TestHostile(t *testing.T) {
 		"parens": strings.Repeat("(", n), "vectors": strings.Repeat("[", n), "maps": strings.Repeat("{", n), "quotes": strings.Repeat("'", n), "discards": strings.Repeat("#_", n),
 		"metas": strings.Repeat("^", n), "tags": strings.Repeat("#a ", n), "conds": strings.Repeat("#?(:joker ", n), "fns": "#(" + strings.Repeat("(", n),
 		"backquotes": strings.Repeat("`", 60) + "(a)", "derefs": strings.Repeat("@", n), "nsmaps": strings.Repeat("#:a{:b ", n),
-		"string": `"` + strings.Repeat("x", 100<<20) + `"`, "escapes": `"` + strings.Repeat(`\n`, 50<<20) + `"`, "symbol": strings.Repeat("x", 100<<20), "vector": "[" + strings.Repeat("1 ", 20<<20) + "]",
+		"string": `"` + strings.Repeat("x", 160<<20) + `"`, "escapes": `"` + strings.Repeat(`\n`, 50<<20) + `"`, "symbol": strings.Repeat("x", 100<<20), "vector": "[" + strings.Repeat("1 ", 20<<20) + "]",
 		"names": "[" + strings.Repeat("a ", 5<<20) + "]", "number": strings.Repeat("9", 50<<20), "dots": "1." + strings.Repeat("9", 50<<20) + "M",
 	} {
 		t.Run(name, func(t *testing.T) {
