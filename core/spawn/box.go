@@ -61,9 +61,10 @@ const DefaultBoxMemory = 4 << 30
 // boxWork is where a box has its volume.
 const boxWork = sandbox.DefaultWorkdir
 
-// The variables by which a box's proxy knows the token and the model's key.
+// The variables by which a box's proxy knows the token and the model's key. The token's is not ZENO_TOKEN, which holds the
+// same placeholder: some CLIs drop variables with TOKEN in their names from what they expand.
 const (
-	tokenEnv = "ZENO_TOKEN"
+	tokenEnv = "ZENO_MCP"
 	keyEnv   = "ZENO_API_KEY"
 )
 
@@ -176,6 +177,7 @@ func (s *run) spec(x *boxing, d dirs, program string, plan backend.Plan, out *ou
 
 // boxEnv is everything the CLI gets but the proxy's own: placeholders, and where the certificates are.
 func (s *run) boxEnv(x *boxing, d dirs, plan backend.Plan) map[string]string {
+	held := x.proxy.Placeholders()
 	env := map[string]string{"HOME": d.home}
 	if x.path != "" {
 		env["PATH"] = x.path
@@ -183,10 +185,10 @@ func (s *run) boxEnv(x *boxing, d dirs, plan backend.Plan) map[string]string {
 	for _, more := range []map[string]string{plan.Env, s.req.Box.Env, s.req.Env} {
 		maps.Copy(env, more)
 	}
-	for name, held := range x.proxy.Placeholders() {
+	for name := range held {
 		delete(env, name)
-		env["MSB_"+name] = held // for a CLI that expands variables in what it has expanded: it comes to itself
 	}
+	env["ZENO_TOKEN"] = held[tokenEnv]
 	return env
 }
 

@@ -23,6 +23,8 @@ func gemini() Backend {
 			"GEMINI_API_KEY":               "${api-key}",
 			"GOOGLE_GEMINI_BASE_URL":       "${base-url}",
 			"GEMINI_SYSTEM_MD?system-work": "${home}/system.md",
+			// In a box ZENO_TOKEN is the placeholder $MSB_ZENO_MCP, and the CLI expands what it has expanded: to itself.
+			"MSB_ZENO_MCP": `\$$MSB_ZENO_MCP`,
 		},
 		Files: map[string]File{
 			".gemini/settings.json": {Data: geminiSettings()},
