@@ -15,7 +15,7 @@ import (
 
 // An evaluation that cannot be admitted in time ends as busy, and its memory is free again when others end.
 func TestMemoryAdmitsByReservation(t *testing.T) {
-	rt := lisp.NewRuntime(lisp.Config{Memory: 200 << 20})
+	rt := lisp.NewRuntime(lisp.Config{Memory: 300 << 20})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Add(1)
@@ -42,14 +42,18 @@ func TestMemoryAdmitsByReservation(t *testing.T) {
 // 50 isolates that hoard all at once, under GOMEMLIMIT and a hard limit of memory, end one by one and leave the process
 // alive. The limit is set on a child, which runs this test again. CI has 64 MiB an isolate in 1 GiB; elsewhere it is a
 // quarter of both, for a quarter of the time.
+//
+// GOMEMLIMIT is well below the hard limit, for the kernel counts what is mapped, and the Go runtime keeps mapped what it
+// has given back or not yet touched: with 800 MiB of 1 GiB the process died now and then, at 780 MiB resident and 1.1 GiB
+// mapped.
 func TestHoardersDoNotKillTheProcess(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute; make test runs it")
 	}
 	if os.Getenv("ZENO_HOARD") == "" {
-		each, soft, hard := "16", "GOMEMLIMIT=240MiB", "393216" // hard in KiB
+		each, soft, hard := "16", "GOMEMLIMIT=200MiB", "393216" // hard in KiB
 		if os.Getenv("ZENO_CI") == "1" {
-			each, soft, hard = "64", "GOMEMLIMIT=800MiB", "1048576"
+			each, soft, hard = "64", "GOMEMLIMIT=600MiB", "1048576"
 		}
 		cmd := exec.Command("/bin/sh", "-c", `ulimit -d `+hard+` && exec "$0" -test.run '^TestHoardersDoNotKillTheProcess$' -test.v`, os.Args[0])
 		cmd.Env = append(os.Environ(), "ZENO_HOARD="+each, soft)
@@ -67,7 +71,7 @@ func TestHoardersDoNotKillTheProcess(t *testing.T) {
 	rt := lisp.New()
 	programs := []string{
 		`(loop [v []] (recur (conj v (vec (range 1000)))))`,
-		`(loop [m {} i 0] (recur (assoc m i (str "value " i)) (inc i)))`,
+		`(loop [m {} i 0] (recur (assoc m i (str i "` + strings.Repeat("value ", 40) + `")) (inc i)))`,
 		`(loop [s "ab"] (recur (str s s)))`,
 		`(def h []) (loop [] (def h (conj h (vec (range 1000)))) (recur))`,
 		`(doall (map vector (range)))`,
