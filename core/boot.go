@@ -27,6 +27,9 @@ func (c *Core) Boot(ctx context.Context) error {
 	if c.conf.Idle {
 		return err
 	}
+	if c.conf.Serve {
+		c.endCutOff()
+	}
 	c.asks.serve()
 	c.runHooks()
 	if e := c.loop.Start(); e != nil {

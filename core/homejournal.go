@@ -33,6 +33,8 @@ type homeJournal struct {
 	warn  func(string)
 	error func(error) // hears of a file that cannot be written any more, and with nil of one that can again
 
+	onWrite func(point string) // journal.Config.OnWrite; nil: nobody
+
 	mu        sync.Mutex
 	hear      func(keeper) // hears of the store when it is open; nil: nobody
 	opened    keeper
@@ -84,7 +86,7 @@ func (h *homeJournal) open() (*journal.SQLite, error) {
 	if err != nil {
 		return nil, err
 	}
-	conf := journal.Config{Path: filepath.Join(state, JournalFile), LockWait: journalWait, OnError: h.error}
+	conf := journal.Config{Path: filepath.Join(state, JournalFile), LockWait: journalWait, OnError: h.error, OnWrite: h.onWrite}
 	if h.retention != nil {
 		conf.Retention = *h.retention
 	}

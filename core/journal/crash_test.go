@@ -37,7 +37,7 @@ func child(job string) {
 		panic(err)
 	}
 	conf := Config{Path: parts[0], Batch: time.Millisecond, SegmentEvents: 50, Retention: Retention{Events: 400}}
-	conf.failpoint = func(point string) { // the writer's goroutine only
+	conf.OnWrite = func(point string) { // the writer's goroutine only
 		if point == parts[1] {
 			if at--; at == 0 {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -248,10 +248,10 @@ func TestMigration(t *testing.T) {
 	if err := db.QueryRow("SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM pragma_table_info('marks') WHERE name = 'note'), (SELECT count(*) FROM events)").Scan(&version, &notes, &events); err != nil {
 		t.Fatal(err)
 	}
-	if version != 2 || notes != 1 || events < 3 {
-		t.Errorf("got version %d, %d new columns, %d events, want 2, 1 and at least 3", version, notes, events)
+	if version != 3 || notes != 1 || events < 3 {
+		t.Errorf("got version %d, %d new columns, %d events, want 3, 1 and at least 3", version, notes, events)
 	}
-	if _, err := Open(bg, Config{Path: file}); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "version 2") {
+	if _, err := Open(bg, Config{Path: file}); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "version 3") {
 		t.Errorf("the older program: got %v, want ErrNewer", err)
 	}
 }

@@ -55,6 +55,8 @@ CREATE TABLE marks (
 	started INTEGER NOT NULL,
 	ended   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+`, `
+CREATE INDEX events_of_spawns ON events (spawn, kind, seq) WHERE kind IN ('spawn/started', 'spawn/ended');
 `}
 }
 

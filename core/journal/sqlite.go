@@ -29,9 +29,12 @@ type Config struct {
 	// must not call the store. nil: nobody hears.
 	OnError func(error)
 
-	steps     []string           // of the schema; nil: schema()
-	maxPages  int                // of the file, for tests of full disks; 0: no bound
-	failpoint func(point string) // called at every point of a write where a crash may come
+	// OnWrite is called at every point of a write where a crash may come, for tests of crashes. It runs on the writer's
+	// goroutine: whoever waits for durability waits for it. nil: nothing is called.
+	OnWrite func(point string)
+
+	steps    []string // of the schema; nil: schema()
+	maxPages int      // of the file, for tests of full disks; 0: no bound
 }
 
 func (c Config) complete() Config {
@@ -56,8 +59,8 @@ func (c Config) complete() Config {
 	if c.steps == nil {
 		c.steps = schema()
 	}
-	if c.failpoint == nil {
-		c.failpoint = func(string) {}
+	if c.OnWrite == nil {
+		c.OnWrite = func(string) {}
 	}
 	return c
 }
@@ -70,6 +73,7 @@ type SQLite struct {
 	db     *sql.DB
 	conn   *sql.Conn // the one of db, the writer's
 	writer *writer
+	opened uint64 // the newest event when the file was opened
 
 	mu     sync.RWMutex // held for reading while a request is handed to the writer
 	closed bool
@@ -131,7 +135,7 @@ func (s *SQLite) open(ctx context.Context) error {
 	if s.Reader, err = newReader(ctx, file); err != nil {
 		return err
 	}
-	s.flush = s.Flush
+	s.flush, s.opened = s.Flush, s.writer.head.seq
 	go s.writer.run()
 	return nil
 }

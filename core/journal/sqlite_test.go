@@ -200,7 +200,7 @@ func TestACancelledAppendIsNotRecorded(t *testing.T) {
 	block := make(chan struct{})
 	entered := make(chan struct{}, 1)
 	s := open(t, func(c *Config) {
-		c.failpoint = func(point string) {
+		c.OnWrite = func(point string) {
 			if point == "begin" {
 				select {
 				case entered <- struct{}{}:

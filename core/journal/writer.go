@@ -92,7 +92,7 @@ func newWriter(ctx context.Context, conf Config, conn *sql.Conn) (*writer, error
 }
 
 func (w *writer) now() time.Time    { return w.conf.Now().UTC() }
-func (w *writer) fail(point string) { w.conf.failpoint(point) }
+func (w *writer) fail(point string) { w.conf.OnWrite(point) }
 
 // run takes requests until the queue is closed.
 func (w *writer) run() {
