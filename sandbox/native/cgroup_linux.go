@@ -150,17 +150,39 @@ type group struct {
 	dirs map[string]string // v1: by controller; v2: ""
 }
 
-// plan names the groups of a box; make makes them.
-func (c *cgroups) plan(id string) *group {
+// plan names the groups of a box; make makes them. The name says whose they are, so that they are found when the zeno is
+// gone and its records with it.
+func (c *cgroups) plan(id string, owner int, start uint64) *group {
 	g := &group{c: c, dirs: map[string]string{}}
-	if c.v2 != "" {
-		g.dirs[""] = filepath.Join(c.v2, "zeno-"+id)
-		return g
-	}
-	for ctl, dir := range c.v1 {
-		g.dirs[ctl] = filepath.Join(dir, "zeno-"+id)
+	name := fmt.Sprintf("zeno-%d-%d-%s", owner, start, id)
+	for ctl, dir := range c.parents() {
+		g.dirs[ctl] = filepath.Join(dir, name)
 	}
 	return g
+}
+
+// parents are the directories that groups are made in, by controller; "" is v2.
+func (c *cgroups) parents() map[string]string {
+	if c.v2 != "" {
+		return map[string]string{"": c.v2}
+	}
+	return c.v1
+}
+
+// sweep removes empty groups whose zeno is gone, and says how many.
+func (c *cgroups) sweep() (n int) {
+	for _, dir := range c.parents() {
+		found, _ := filepath.Glob(filepath.Join(dir, "zeno-*-*-*"))
+		for _, f := range found {
+			var owner int
+			var start uint64
+			var id string
+			if k, _ := fmt.Sscanf(filepath.Base(f), "zeno-%d-%d-%s", &owner, &start, &id); k == 3 && !alive(owner, start) && syscall.Rmdir(f) == nil {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func (g *group) paths() (out []string) {

@@ -51,7 +51,7 @@ func TestV2Groups(t *testing.T) {
 		t.Errorf("asked for %q, want +pids: the others are there", text)
 	}
 	c := &cgroups{v2: dir}
-	g := c.plan("x")
+	g := c.plan("x", 1, 2)
 	s := sandbox.Spec{Memory: 64 << 20, Pids: 10, CPUs: 0.5}
 	var got []string
 	for _, l := range g.limits(&s, 2) {
@@ -79,5 +79,26 @@ func TestRangesOfIDs(t *testing.T) {
 	}
 	if !mapped("0 0 4294967295\n") || mapped("0 1000 1\n") || mapped("0 100000 65536\n") {
 		t.Error("the ranges that this user namespace has are misread")
+	}
+}
+
+// Groups whose zeno is gone are found without a record; those of a live one are left.
+func TestSweepingGroups(t *testing.T) {
+	c := &cgroups{v2: t.TempDir()}
+	me, start := os.Getpid(), startOf(os.Getpid())
+	live, dead := c.plan("live", me, start), c.plan("dead", me, start+1)
+	for _, g := range []*group{live, dead} {
+		if err := g.make(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	os.Mkdir(filepath.Join(c.v2, "zeno-other"), 0o755)
+	if n := c.sweep(); n != 1 {
+		t.Errorf("got %d removed, want 1", n)
+	}
+	left, _ := filepath.Glob(filepath.Join(c.v2, "*"))
+	want := []string{live.dirs[""], filepath.Join(c.v2, "zeno-other")}
+	if slices.Sort(left); !slices.Equal(left, want) {
+		t.Errorf("got %v, want %v", left, want)
 	}
 }

@@ -149,6 +149,10 @@ func (b *Backend) Reap(ctx context.Context) ([]string, error) {
 		}
 		b.event("reaped", r.Name, "left by zeno %d", r.Owner)
 	}
+	b.host.look()
+	if n := b.host.cgroups.sweep(); n > 0 {
+		b.event("reaped", "", "%d empty cgroups of zenos that are gone", n)
+	}
 	return found, errors.Join(errs...)
 }
 

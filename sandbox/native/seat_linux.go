@@ -46,7 +46,7 @@ func (s *seat) make() error {
 	rec := &record{ID: s.id, Owner: os.Getpid(), OwnerStart: h.start}
 	var g *group
 	if h.cgroups.usable() {
-		g = h.cgroups.plan(s.id)
+		g = h.cgroups.plan(s.id, os.Getpid(), h.start)
 		rec.Cgroups = g.paths()
 	}
 	if s.record, err = s.b.create(rec); err != nil {
