@@ -71,7 +71,10 @@ func boxesToTry() (list []sandbox.Backend, done func(), err error) {
 		done()
 		return nil, nil, err
 	}
-	return []sandbox.Backend{b}, done, nil
+	return []sandbox.Backend{b}, func() {
+		_ = b.Close() // its boxes and what it holds ready for the next
+		done()
+	}, nil
 }
 
 func printDoctor(w io.Writer, rep doctor.Report) {
