@@ -94,3 +94,12 @@ func cut(s string) string {
 
 // ErrNoImage is the cause of errors about a name that is not there.
 var ErrNoImage = errors.New("no such image")
+
+// NewImage makes an image of a configuration and layers that were read elsewhere, and checks that they belong together.
+func NewImage(config []byte, digest string, layers []Layer, lim Limits) (*Image, error) {
+	i, err := newImage(config, layers, lim.WithDefaults())
+	if err == nil && digest != "" {
+		i.Digest = digest
+	}
+	return i, err
+}

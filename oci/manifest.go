@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -147,3 +148,34 @@ func (l Layer) compress(ctx context.Context, kind, file string) (Layer, error) {
 	l.Open = func(context.Context) (io.ReadCloser, error) { return os.Open(file) }
 	return l, f.Close()
 }
+
+// Manifest gives the manifest of a settled image, as it is hashed and as it is read.
+func (i *Image) Manifest() ([]byte, *v1.Manifest, error) {
+	raw, err := i.manifest()
+	if err != nil {
+		return nil, nil, err
+	}
+	var m v1.Manifest
+	return raw, &m, json.Unmarshal(raw, &m)
+}
+
+// Plain gives the tar without compression.
+func (l Layer) Plain(ctx context.Context) (io.ReadCloser, error) {
+	r, err := l.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plain(r)
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{p, closers{p, r}}, nil
+}
+
+type closers [2]io.Closer
+
+func (c closers) Close() error { return errors.Join(c[0].Close(), c[1].Close()) }
