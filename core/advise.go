@@ -161,7 +161,7 @@ func (r *rounds) advise(ctx context.Context, n int, answer string) (said spawn.A
 // adviser is the adviser's request. What it inherits of the spawn's goes to the same CLI and the same server only.
 func (c *Core) adviser(of spawn.Request, answer string, before []spawn.Advice) (spawn.Request, error) {
 	v := of.Review
-	q := spawn.Request{Role: of.Role, Model: v.Model, Timeout: of.Timeout, Stall: of.Stall, Grace: of.Grace, Sandbox: of.Sandbox,
+	q := spawn.Request{Role: of.Role, Model: v.Model, Timeout: of.Timeout, Stall: of.Stall, Grace: of.Grace, Sandbox: of.Sandbox, Box: of.Box, Trust: of.Trust,
 		MaxTokens: of.MaxTokens, MaxUSD: of.MaxUSD}
 	if v.Timeout > 0 {
 		q.Timeout = v.Timeout

@@ -339,7 +339,7 @@ func realKillProgram(cli, base string) string {
 (gateway/start! {:roles {:worker #'grant}})
 (when-not (joker.os/exists? (str (home/dir) "/begun"))
   (spit (str (home/dir) "/begun") "x")
-  (future (spawn/spawn {:id "s1" :role :worker :backend :` + cli + ` :model "m1" :base-url ` + strconv.Quote(base) + ` :api-key-env "` + keyVar + `"
+  (future (spawn/spawn {:id "s1" :role :worker :backend :` + cli + ` :sandbox :none :trust true :model "m1" :base-url ` + strconv.Quote(base) + ` :api-key-env "` + keyVar + `"
     :timeout "2m" :grace "1s" :prompt ` + quote(marks(`(ask-user "Which?")`)) + `})))
 `
 }

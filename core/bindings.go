@@ -26,7 +26,7 @@ func (c *Core) namespaces() map[string][]value.Builtin {
 		bind.Func("url", "([role])", "Gives the MCP endpoint of a role.", (*door)(c).Endpoint),
 	}
 	ns["zeno.spawn"] = []value.Builtin{
-		bind.Func("spawn", "([{:keys [role prompt system model backend agent timeout stall resume tools base-url api-key-env env work sandbox budget retries advisor on-event]}])",
+		bind.Func("spawn", "([{:keys [role prompt system model backend agent timeout stall resume tools base-url api-key-env env work sandbox trust budget retries advisor on-event]}])",
 			"Runs one agent to its end and gives {:id … :status … :answer … :usage … :evals … :ms … :boxed …}.", c.spawn),
 		bind.Func("caller", "([])", "Inside a capability: {:role … :spawn …} of the agent that calls it; nil elsewhere.", caller),
 		bind.Func("backends", "([])", "Lists the names of the agent CLIs that spawn knows, and :scripted.", c.backendNames),

@@ -23,6 +23,7 @@ type boxes struct {
 	made   atomic.Pointer[native.Backend]
 
 	secrets secretSource
+	owners  sync.Map // name of a box -> id of the spawn that runs in it
 }
 
 func newBoxes(c *Core) *boxes {
@@ -37,9 +38,7 @@ func (b *boxes) open() (*native.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := native.New(native.Config{StateDir: state, Images: b.c.images, Stage2: b.c.conf.Stage2, Self: b.c.conf.BoxSelf, Events: func(e sandbox.Event) {
-		b.c.conf.Log.Info("sandbox", "kind", e.Kind, "box", e.Box, "text", e.Text)
-	}})
+	n, err := native.New(native.Config{StateDir: state, Images: b.c.images, Stage2: b.c.conf.Stage2, Self: b.c.conf.BoxSelf, Events: b.happened})
 	if err != nil {
 		return nil, err
 	}

@@ -165,7 +165,7 @@ func cli(t *testing.T, src string, scripts map[string]string) *core.Core {
 func TestACLIIsKilledAtTheFirstCrossing(t *testing.T) {
 	c := cli(t, budgeted+`
 (budget/prices! {"m" {:in 1000000 :out 1000000 :cache-read 100000}})
-(defn cli [backend opts] (spawn/spawn (merge {:role :worker :backend backend :prompt "go" :model "m" :timeout "20s"} opts)))`,
+(defn cli [backend opts] (spawn/spawn (merge {:role :worker :backend backend :sandbox :none :prompt "go" :model "m" :timeout "20s"} opts)))`,
 		map[string]string{
 			"busy":   `trap '' TERM; for i in 1 2 3 4; do echo '{"in":30,"out":0}'; done; sleep 30`,
 			"quick":  `for i in 1 2 3 4; do echo '{"in":30,"out":0}'; done; echo '{"answer":"42"}'`,

@@ -14,6 +14,7 @@ package core
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -49,7 +50,8 @@ type Config struct {
 	Journal    journal.Store              // nil: state/journal.db of the home, else a journal.Memory
 	Stage2     string                     // path of the program that goes into boxes; "": the one built in, else this program if BoxSelf
 	BoxSelf    bool                       // this program's main calls stage2.Main for stage2.Word
-	Guard      []string                   // how to start a guard process: guard.Self(); nil: no CLI can be spawned
+	Guard      []string                   // how to start a guard process: guard.Self(); nil: no CLI can be spawned unboxed
+	Roots      *x509.CertPool             // verifies what boxes connect to; nil: the system's certificates
 	Path       string                     // PATH of the agent CLIs; "" is that of this process
 	Backends   map[string]backend.Backend // nil: backend.Table()
 	Exit       func(code int)             // what (joker.os/exit) does; nil refuses
@@ -140,7 +142,7 @@ func (c *Core) newRunner() (*spawn.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := spawn.New(spawn.Config{Guard: c.conf.Guard, Gateway: (*door)(c), StateDir: state,
+	r, err := spawn.New(spawn.Config{Boxes: c.boxes.forSpawns, Secrets: &c.boxes.secrets, Roots: c.conf.Roots, OnEgress: c.spawnEgress, Guard: c.conf.Guard, Gateway: (*door)(c), StateDir: state,
 		Path: c.conf.Path, Backends: c.conf.Backends, Log: c.conf.Log, OnStart: c.spawnStarting, OnEvent: c.spawnEvent, Warn: c.rehearsal.warned(c.warn), Keep: c.asks.keeps})
 	if err != nil {
 		return nil, fmt.Errorf("core: %w", err)

@@ -15,11 +15,15 @@ import (
 	"github.com/reflection-dev/zeno/core"
 	"github.com/reflection-dev/zeno/core/home"
 	"github.com/reflection-dev/zeno/core/spawn/guard"
+	"github.com/reflection-dev/zeno/sandbox/native/stage2"
 )
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == guard.Word {
 		os.Exit(guard.Main(os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == stage2.Word {
+		stage2.Main()
 	}
 	if os.Getenv(askChild) != "" {
 		os.Exit(askChildMain())

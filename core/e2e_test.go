@@ -88,7 +88,7 @@ func startReal(t *testing.T, cli, src string, change ...func(*core.Config)) *rea
 	}
 	prelude := `(require '[zeno.grant :refer [defcap]] '[zeno.gateway :as gateway] '[zeno.spawn :as spawn] '[zeno.home :as home])
 (defn real [opts]
-  (spawn/spawn (merge {:role :worker :backend :` + cli + ` :model "m1" :base-url ` + strconv.Quote(base) + ` :api-key-env "` + keyVar + `"
+  (spawn/spawn (merge {:role :worker :backend :` + cli + ` :sandbox :none :trust true :model "m1" :base-url ` + strconv.Quote(base) + ` :api-key-env "` + keyVar + `"
                        :system "SYSTEM-MARK" :timeout "2m" :grace "1s"} opts)))
 `
 	if err := os.WriteFile(filepath.Join(r.dir, home.InitFile), []byte(prelude+src), 0o600); err != nil {

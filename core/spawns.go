@@ -103,7 +103,8 @@ type spawnForm struct {
 	Model     string            `lisp:"model"`
 	Backend   backendForm       `lisp:"backend"` // a name, or a map that describes one
 	Agent     value.Value       `lisp:"agent"`   // of :scripted: (fn [{:keys [eval tools prompt system]}] answer)
-	Sandbox   string            `lisp:"sandbox"`
+	Sandbox   sandboxForm       `lisp:"sandbox"`
+	Trust     bool              `lisp:"trust"` // unboxed, although a person has to approve what its role may do
 	Timeout   bind.Duration     `lisp:"timeout"`
 	Stall     bind.Duration     `lisp:"stall"`
 	Grace     bind.Duration     `lisp:"grace"`
@@ -161,7 +162,7 @@ func (c *Core) spawn(ctx context.Context, f spawnForm) (resultForm, error) {
 func (c *Core) request(f spawnForm) (req spawn.Request, o SpawnOptions, err error) {
 	req = spawn.Request{ID: f.ID, Role: f.Role, Prompt: f.Prompt, System: f.System, Model: f.Model, Backend: f.Backend.name, Entry: f.Backend.entry,
 		BaseURL: f.BaseURL, Env: f.Env, Vars: f.Vars, Timeout: time.Duration(f.Timeout), Stall: time.Duration(f.Stall),
-		Grace: time.Duration(f.Grace), Resume: f.Resume, Tools: f.Tools, Sandbox: f.Sandbox, Work: f.Work}
+		Grace: time.Duration(f.Grace), Resume: f.Resume, Tools: f.Tools, Sandbox: f.Sandbox.name, Box: f.Sandbox.box, Trust: f.Trust, Work: f.Work}
 	o.Retries = f.Retries.retries()
 	if f.Budget != nil {
 		if o.Budget, err = f.Budget.Limits(); err != nil {

@@ -139,6 +139,9 @@ func (c *Core) attempt(ctx context.Context, j *job, req spawn.Request) spawn.Res
 		c.report("role "+req.Role, err)
 		return c.neverRan(j, req, refusedSpawn(fmt.Errorf("role %s: its grant is broken, so nobody knows its budget: %w", req.Role, err)))
 	}
+	if err := trusted(req, g); err != nil {
+		return c.neverRan(j, req, refusedSpawn(err))
+	}
 	if err := j.meter.Start(ctx, g.Budget); err != nil {
 		return c.neverRan(j, req, notAdmitted(ctx, err))
 	}
@@ -258,6 +261,9 @@ func (c *Core) reportsUsage(req spawn.Request, name string) (reports, live bool)
 		return true, true
 	}
 	reports, live = b.ReportsUsage()
+	if req.Sandbox != spawn.SandboxNone { // its proxy counts what the models' answers say
+		return true, true
+	}
 	return reports && req.Advisor == "", live
 }
 

@@ -124,7 +124,7 @@ func script(t *testing.T, c *core.Core, cli string) string {
 	if err != nil {
 		t.Fatal(core.Explain(err))
 	}
-	return `{:backend :` + cli + ` :model "m1" :base-url ` + strconv.Quote(base) + ` :api-key-env "` + keyVar + `"}`
+	return `{:backend :` + cli + ` :sandbox :none :model "m1" :base-url ` + strconv.Quote(base) + ` :api-key-env "` + keyVar + `"}`
 }
 
 const keyVar = "ZENO_DEMO_TEST_KEY"
