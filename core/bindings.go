@@ -44,6 +44,7 @@ func (c *Core) namespaces() map[string][]value.Builtin {
 	}
 	ns["zeno.loop"] = append(c.loopFunctions(), c.hookFunctions()...)
 	ns["zeno.sandbox"] = c.boxFunctions()
+	ns["zeno.oci"] = c.imageFunctions()
 	ns["zeno.secret"] = c.secretFunctions()
 	ns["zeno.engine"] = c.engineFunctions()
 	ns["zeno.observe"] = c.observeFunctions()

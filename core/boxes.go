@@ -77,7 +77,7 @@ func (c *Core) boxFunctions() []value.Builtin {
 // boxForm is a sandbox.Spec as the program writes it.
 type boxForm struct {
 	Name        string            `lisp:"name"`
-	Image       string            `lisp:"image"`
+	Image       imageForm         `lisp:"image"`
 	Argv        []string          `lisp:"argv,required"`
 	In          string            `lisp:"in"`
 	Volume      string            `lisp:"volume"`
@@ -102,7 +102,7 @@ type boxForm struct {
 }
 
 func (f *boxForm) spec() sandbox.Spec {
-	return sandbox.Spec{Name: f.Name, Image: f.Image, Argv: f.Argv, In: f.In, Volume: f.Volume, Workdir: f.Workdir, User: f.User,
+	return sandbox.Spec{Name: f.Name, Image: string(f.Image), Argv: f.Argv, In: f.In, Volume: f.Volume, Workdir: f.Workdir, User: f.User,
 		Read: f.Read, Env: f.Env, Secrets: f.Secrets, Egress: sandbox.Egress(f.Egress), CPUs: f.CPUs, Memory: int64(f.Memory),
 		Pids: f.Pids, Disk: int64(f.Disk), Timeout: time.Duration(f.Timeout), TTL: time.Duration(f.TTL),
 		IdleTimeout: time.Duration(f.IdleTimeout), Seccomp: f.Seccomp, Runtime: f.Runtime, Backend: f.Backend, MaxOut: int(f.MaxOut)}
