@@ -65,15 +65,15 @@ func boxesToTry() (list []sandbox.Backend, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	done = func() { _ = os.RemoveAll(state) }
+	clean := func() { _ = os.RemoveAll(state) }
 	b, err := native.New(native.Config{StateDir: state, Self: true})
 	if err != nil {
-		done()
+		clean()
 		return nil, nil, err
 	}
 	return []sandbox.Backend{b}, func() {
 		_ = b.Close() // its boxes and what it holds ready for the next
-		done()
+		clean()
 	}, nil
 }
 

@@ -12,7 +12,11 @@ func (b *Backend) image(ctx context.Context, spec *sandbox.Spec) (release func()
 	if spec.Image == "" || spec.Image == "host" || len(spec.Root.Layers) > 0 || b.cfg.Images == nil {
 		return func() {}, nil
 	}
-	spec.Root, release, err = b.cfg.Images.Root(ctx, spec.Image)
+	var secrets []string
+	for _, s := range spec.Secrets {
+		secrets = append(secrets, s.Env)
+	}
+	spec.Root, release, err = b.cfg.Images.Root(ctx, spec.Image, secrets)
 	if err != nil {
 		return nil, &sandbox.ImageError{Err: err}
 	}

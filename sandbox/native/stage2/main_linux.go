@@ -14,11 +14,16 @@ type failure struct {
 	err  syscall.Errno
 }
 
-// Main runs stage two: it must be called before anything else, with nothing but the control socket and /dev/null open.
-// It does not return.
-func Main() {
+// Main runs stage two in a program that is more than that: it must be called before anything else. It does not return.
+// What the program's packages opened while they were initialised stays open in it, out of reach of the box's programs.
+func Main() { run(unix.CLOSE_RANGE_CLOEXEC) }
+
+// MainAlone is Main for a program that is nothing else: what zeno had open without close-on-exec is closed.
+func MainAlone() { run(0) }
+
+func run(others uint) {
 	unix.CloseOnExec(ControlFD)
-	if err := unix.CloseRange(ControlFD+1, math.MaxInt32, 0); err != nil { // what zeno has open without close-on-exec
+	if err := unix.CloseRange(ControlFD+1, math.MaxInt32, others); err != nil {
 		sendMessage(MsgError, append(PutNumbers(uint64(fail("", err).err)), "close_range"...))
 		exit(1)
 	}

@@ -3,4 +3,4 @@ package main
 
 import "github.com/reflection-dev/zeno/sandbox/native/stage2"
 
-func main() { stage2.Main() }
+func main() { stage2.MainAlone() }
