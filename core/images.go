@@ -2,58 +2,289 @@ package core
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/reflection-dev/zeno/lisp/bind"
+	"github.com/reflection-dev/zeno/lisp/value"
 	"github.com/reflection-dev/zeno/oci"
+	"github.com/reflection-dev/zeno/oci/dpkg"
+	"github.com/reflection-dev/zeno/oci/registry"
 	"github.com/reflection-dev/zeno/sandbox"
 )
 
-// images are the instance's container images; it implements sandbox.Images.
-type images struct {
-	c     *Core
-	store func() (*oci.Store, error)
+// Images builds, keeps and moves container images. It implements sandbox.Images. Several processes may use one directory.
+type Images struct {
+	Dir      string            // state/oci of a home
+	Progress func(text string) // nil: nobody is told
+
+	once     sync.Once
+	building chan struct{} // one load or build for a box at a time: the second finds what the first made
 }
 
-func newImages(c *Core) *images {
-	i := &images{c: c}
-	i.store = sync.OnceValues(func() (*oci.Store, error) {
-		state, err := c.state()
-		if err != nil {
-			return nil, err
+// alone waits until no other builds.
+func (i *Images) alone(ctx context.Context) (done func(), err error) {
+	i.once.Do(func() { i.building = make(chan struct{}, 1) })
+	select {
+	case i.building <- struct{}{}:
+		return func() { <-i.building }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Store gives the unpacked images.
+func (i *Images) Store() *oci.Store {
+	return &oci.Store{Dir: i.Dir, Progress: i.Progress}
+}
+
+func (i *Images) builder(secrets []string) *oci.Builder {
+	pull := func(ctx context.Context, name, arch string) (*oci.Image, error) {
+		return registry.Pull(ctx, name, arch, oci.Limits{})
+	}
+	return &oci.Builder{Host: &dpkg.Source{}, Pull: pull, Cache: filepath.Join(i.Dir, "digests"),
+		Secrets: secrets, Progress: i.Progress}
+}
+
+// ImageResult is an image that was made or moved.
+type ImageResult struct {
+	Ref      string   `json:"ref" lisp:"ref"`
+	Digest   string   `json:"digest" lisp:"digest"`
+	ID       string   `json:"id" lisp:"id"`
+	Archive  string   `json:"archive,omitempty" lisp:"archive,omitempty"`
+	Layers   int      `json:"layers" lisp:"layers"`
+	Bytes    int64    `json:"bytes" lisp:"bytes"`
+	Warnings []string `json:"warnings,omitempty" lisp:"warnings,omitempty"`
+}
+
+// Build makes the image of a spec as one archive; to "" is one of the store's own.
+func (i *Images) Build(ctx context.Context, spec oci.Spec, to string) (ImageResult, error) {
+	spec = spec.WithDefaults()
+	built, err := i.builder(nil).Build(ctx, spec)
+	if err != nil {
+		return ImageResult{}, err
+	}
+	defer built.Close()
+	if to == "" {
+		to = filepath.Join(i.Dir, "archives", spec.Hash()[:32]+".tar")
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return ImageResult{}, err
 		}
-		return &oci.Store{Dir: filepath.Join(state, "oci"), Progress: i.progress}, nil
-	})
-	return i
+	}
+	i.say("%s: writing %s", spec.Ref(), to)
+	img, err := i.save(ctx, built.Image, spec.Compress, oci.ArchiveFile{Path: to})
+	if err != nil {
+		return ImageResult{}, err
+	}
+	r := result(spec.Ref(), img)
+	r.Archive, r.Warnings = to, built.Warnings
+	return r, nil
 }
 
-// Images gives the store of the instance's images.
-func (c *Core) Images() (*oci.Store, error) { return c.images.store() }
+func (i *Images) save(ctx context.Context, img *oci.Image, kind string, to oci.Sink) (*oci.Image, error) {
+	if err := os.MkdirAll(i.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	return oci.Save(ctx, img, kind, i.Dir, to)
+}
 
-func (i *images) progress(text string) { i.c.conf.Log.Info("image", "text", text) }
+func (i *Images) say(format string, args ...any) {
+	if i.Progress != nil {
+		i.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+func result(ref string, img *oci.Image) ImageResult {
+	r := ImageResult{Ref: ref, Digest: img.Digest, ID: img.ID(), Layers: len(img.Layers)}
+	for _, l := range img.Layers {
+		r.Bytes += l.Size
+	}
+	return r
+}
+
+// BuildAndLoad makes the image of a spec and unpacks it for the native backend. No archive is written.
+func (i *Images) BuildAndLoad(ctx context.Context, spec oci.Spec) (ImageResult, error) {
+	return i.buildAs(ctx, spec, spec.WithDefaults().Ref(), nil)
+}
+
+func (i *Images) buildAs(ctx context.Context, spec oci.Spec, name string, secrets []string) (ImageResult, error) {
+	spec.Compress = "" // layers are unpacked
+	built, err := i.builder(secrets).Build(ctx, spec)
+	if err != nil {
+		return ImageResult{}, err
+	}
+	defer built.Close()
+	rec, err := i.Store().Load(ctx, name, built.Image)
+	if err != nil {
+		return ImageResult{}, err
+	}
+	r := result(rec.Name, built.Image)
+	r.Warnings = built.Warnings
+	return r, nil
+}
+
+// Load unpacks an image for the native backend: of an archive or a layout directory, or of a registry. pick is which one of
+// the archive, name what it is to be called; "" is what it is called there.
+func (i *Images) Load(ctx context.Context, from, pick, name string) (ImageResult, error) {
+	if !isPath(from) && !exists(from) {
+		return i.pull(ctx, from, name)
+	}
+	a, err := oci.OpenArchive(ctx, from, oci.Limits{})
+	if err != nil {
+		return ImageResult{}, err
+	}
+	defer a.Close()
+	img, err := a.Pick(pick)
+	if err != nil {
+		return ImageResult{}, fmt.Errorf("%s: %w", from, err)
+	}
+	if name == "" && len(img.Names) > 0 {
+		name = img.Names[0]
+	}
+	if name == "" {
+		return ImageResult{}, fmt.Errorf("image %s: got an archive without a name, want one: --name NAME, :name", from)
+	}
+	rec, err := i.Store().Load(ctx, name, img)
+	if err != nil {
+		return ImageResult{}, err
+	}
+	r := result(rec.Name, img)
+	r.Bytes = rec.Bytes
+	return r, nil
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+func (i *Images) pull(ctx context.Context, ref, name string) (ImageResult, error) {
+	i.say("%s: pulling", ref)
+	img, err := registry.Pull(ctx, ref, oci.Spec{}.WithDefaults().Arch, oci.Limits{})
+	if err != nil {
+		return ImageResult{}, err
+	}
+	if name == "" {
+		name = strings.SplitN(ref, "@", 2)[0]
+	}
+	rec, err := i.Store().Load(ctx, name, img)
+	if err != nil {
+		return ImageResult{}, err
+	}
+	return result(rec.Name, img), nil
+}
+
+// Push writes an image of an archive to a registry, compressed as kind says.
+func (i *Images) Push(ctx context.Context, from, pick, ref, kind string) (ImageResult, error) {
+	a, err := oci.OpenArchive(ctx, from, oci.Limits{})
+	if err != nil {
+		return ImageResult{}, err
+	}
+	defer a.Close()
+	img, err := a.Pick(pick)
+	if err != nil {
+		return ImageResult{}, fmt.Errorf("%s: %w", from, err)
+	}
+	i.say("%s: pushing", ref)
+	if img, err = i.save(ctx, img, kind, registry.Sink{Ref: ref}); err != nil {
+		return ImageResult{}, err
+	}
+	return result(ref, img), nil
+}
 
 // Root implements sandbox.Images.
-func (i *images) Root(ctx context.Context, image string) (sandbox.Root, func(), error) {
-	s, err := i.store()
+func (i *Images) Root(ctx context.Context, image string, secrets []string) (sandbox.Root, func(), error) {
+	name, err := i.named(ctx, image, secrets)
 	if err != nil {
 		return sandbox.Root{}, nil, err
 	}
-	name := image
-	if isPath(image) {
-		r, err := i.loadFile(ctx, s, image, "", "")
-		if err != nil {
-			return sandbox.Root{}, nil, err
-		}
-		name = r.Name
-	}
-	root, release, err := s.Use(name)
+	root, release, err := i.Store().Use(name)
 	if err != nil {
 		return sandbox.Root{}, nil, err
 	}
 	return sandbox.Root{Layers: root.Layers, Env: root.Env, Workdir: root.Workdir, Cmd: root.Cmd, User: numeric(root.User)}, release, nil
+}
+
+// named gives the name of an image that is loaded: it loads or builds the one that is a path or a spec.
+func (i *Images) named(ctx context.Context, image string, secrets []string) (string, error) {
+	switch {
+	case strings.HasPrefix(image, "{"):
+		var spec oci.Spec
+		if err := json.Unmarshal([]byte(image), &spec); err != nil {
+			return "", fmt.Errorf("image: failed to read the spec: %w", err)
+		}
+		return i.built(ctx, spec, secrets)
+	case isPath(image):
+		return i.file(ctx, image)
+	}
+	return image, nil
+}
+
+// built builds the image of a spec where it is not there. It is called by its spec and by the state of what it is built
+// from, as far as that is a file: after an upgrade of the host's packages it is another image.
+func (i *Images) built(ctx context.Context, spec oci.Spec, secrets []string) (string, error) {
+	if spec.Name == "" {
+		spec.Name = "box"
+	}
+	name := "spec:" + spec.Hash()[:32] + state(spec)
+	full := spec.WithDefaults()
+	if err := full.Validate(secrets); err != nil {
+		return "", err
+	}
+	done, err := i.alone(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	if _, release, err := i.Store().Use(name); err == nil {
+		release()
+		return name, nil
+	}
+	_, err = i.buildAs(ctx, spec, name, secrets)
+	return name, err
+}
+
+// state tells states of the file that a spec builds from apart.
+func state(spec oci.Spec) string {
+	file := spec.Base.Tar
+	if len(spec.Base.Host) > 0 {
+		file = dpkg.StatusFile
+	}
+	if file == "" {
+		return ""
+	}
+	st, err := os.Stat(file)
+	if err != nil {
+		return "" // building says what is wrong
+	}
+	return fmt.Sprintf("-%x-%x", st.ModTime().UnixNano(), st.Size())
+}
+
+// file loads the image of an archive where it is not there. It is called by its content.
+func (i *Images) file(ctx context.Context, path string) (string, error) {
+	a, err := oci.OpenArchive(ctx, path, oci.Limits{})
+	if err != nil {
+		return "", err
+	}
+	defer a.Close()
+	img, err := a.Pick("")
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	name := "file:" + strings.TrimPrefix(img.ID(), "sha256:")[:32]
+	done, err := i.alone(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	if _, release, err := i.Store().Use(name); err == nil {
+		release()
+		return name, nil
+	}
+	_, err = i.Store().Load(ctx, name, img)
+	return name, err
 }
 
 // isPath tells a path from a name: names have no such beginning.
@@ -71,22 +302,49 @@ func numeric(user string) int {
 	return n
 }
 
-// loadFile unpacks an image of an archive. Without a name it is called by its digest, so that it is found again.
-func (i *images) loadFile(ctx context.Context, s *oci.Store, file, pick, name string) (*oci.Record, error) {
-	a, err := oci.OpenArchive(ctx, file, s.Limits)
-	if err != nil {
-		return nil, err
-	}
-	defer a.Close()
-	img, err := a.Pick(pick)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	if name == "" {
-		name = "file:" + strings.TrimPrefix(img.ID(), "sha256:")[:32]
-		if r, err := s.Get(name); err == nil && r.ID == img.ID() {
-			return r, nil
+// images are those of the instance, made at the first use.
+type images struct {
+	c    *Core
+	made func() (*Images, error)
+}
+
+func newImages(c *Core) *images {
+	return &images{c: c, made: sync.OnceValues(func() (*Images, error) {
+		state, err := c.state()
+		if err != nil {
+			return nil, err
 		}
+		return &Images{Dir: filepath.Join(state, "oci"), Progress: func(text string) { c.conf.Log.Info("image", "text", text) }}, nil
+	})}
+}
+
+// Root implements sandbox.Images.
+func (i *images) Root(ctx context.Context, image string, secrets []string) (sandbox.Root, func(), error) {
+	m, err := i.made()
+	if err != nil {
+		return sandbox.Root{}, nil, err
 	}
-	return s.Load(ctx, name, img)
+	return m.Root(ctx, image, secrets)
+}
+
+// imageForm is :image of a box: a name, a path, or an image spec, which goes on as JSON.
+type imageForm string
+
+// DecodeLisp implements bind.Decoder.
+func (f *imageForm) DecodeLisp(t *value.Thread, v value.Value) error {
+	if !v.Kind().IsMap() {
+		var s string
+		if err := bind.Decode(t, v, &s); err != nil {
+			return err
+		}
+		*f = imageForm(s)
+		return nil
+	}
+	var spec oci.Spec
+	if err := bind.Decode(t, v, &spec); err != nil {
+		return err
+	}
+	text, err := json.Marshal(spec)
+	*f = imageForm(text)
+	return err
 }

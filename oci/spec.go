@@ -183,7 +183,7 @@ func (s *Spec) checkEnv(secrets []string) error {
 }
 
 // Ref is the image's name with its tag.
-func (s *Spec) Ref() string { return s.Name + ":" + s.Tag }
+func (s Spec) Ref() string { return s.Name + ":" + s.Tag }
 
 // Hash names what the spec says, the order of packages and names aside.
 func (s Spec) Hash() string {

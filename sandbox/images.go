@@ -5,8 +5,9 @@ import "context"
 // Images knows images. A Spec's Image is the name of one that was loaded, the path of an archive or a layout directory
 // (it begins with "/", "./" or "../"), or an image spec as JSON (it begins with "{"), which is built where it is not there.
 type Images interface {
-	// Root gives the unpacked image. Its layers stay until release is called.
-	Root(ctx context.Context, image string) (root Root, release func(), err error)
+	// Root gives the unpacked image. Its layers stay until release is called. An image spec whose environment names one of
+	// the secrets is refused.
+	Root(ctx context.Context, image string, secrets []string) (root Root, release func(), err error)
 }
 
 // ImageError is an image that could not be had.

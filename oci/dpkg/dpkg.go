@@ -24,6 +24,9 @@ import (
 	"github.com/reflection-dev/zeno/oci"
 )
 
+// StatusFile changes with every change of what is installed.
+const StatusFile = "/var/lib/dpkg/status"
+
 // Source implements oci.Source with the packages of a host.
 type Source struct {
 	Root string // of the host; default /
