@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"net"
-	"strconv"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -13,21 +11,6 @@ import (
 	"github.com/reflection-dev/zeno/core/control"
 	"github.com/reflection-dev/zeno/core/home"
 )
-
-// portVar sets the port for editors; without it it is any free one.
-const portVar = "ZENO_NREPL_PORT"
-
-// editors says where editors may connect.
-func (a *app) editors() (*core.Editors, error) {
-	port := a.std.Getenv(portVar)
-	if port == "" {
-		return &core.Editors{}, nil
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return nil, usage(fmt.Errorf("$%s: got %q, want a port from 1 to 65535", portVar, port))
-	}
-	return &core.Editors{Addr: net.JoinHostPort("127.0.0.1", port)}, nil
-}
 
 // daemon serves the home without a terminal until it is told to stop: by a signal, by `zeno stop` or by its program. It
 // then drains, for as long as drain says (0: as the program says).
