@@ -41,7 +41,7 @@ func (f *sandboxForm) DecodeLisp(t *value.Thread, v value.Value) error {
 
 // profileForm is what a boxed spawn may use, in the words of zeno.sandbox/run.
 type profileForm struct {
-	Image       string            `lisp:"image"`
+	Image       imageForm         `lisp:"image"`
 	Volume      string            `lisp:"volume"`
 	Read        []string          `lisp:"read"`
 	Env         map[string]string `lisp:"env"`
@@ -59,7 +59,7 @@ type profileForm struct {
 }
 
 func (p *profileForm) box() spawn.Box {
-	return spawn.Box{Image: p.Image, Volume: p.Volume, Read: p.Read, Env: p.Env, Secrets: p.Secrets, Egress: sandbox.Egress(p.Egress),
+	return spawn.Box{Image: string(p.Image), Volume: p.Volume, Read: p.Read, Env: p.Env, Secrets: p.Secrets, Egress: sandbox.Egress(p.Egress),
 		CPUs: p.CPUs, Memory: int64(p.Memory), Pids: p.Pids, Disk: int64(p.Disk), TTL: time.Duration(p.TTL),
 		IdleTimeout: time.Duration(p.IdleTimeout), Seccomp: p.Seccomp, Runtime: p.Runtime, Backend: p.Backend}
 }
