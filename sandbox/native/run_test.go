@@ -273,6 +273,9 @@ func copyBusybox(t *testing.T, dir string) {
 
 // Without a stage two of its own the program re-executes itself.
 func TestReexec(t *testing.T) {
+	if early == nil {
+		t.Fatal(errEarly)
+	}
 	if _, err := backend(t, func(c *native.Config) { c.Stage2 = "" }).Run(context.Background(), sandbox.Spec{Argv: []string{"true"}}); !errors.As(err, new(*sandbox.Unenforceable)) {
 		t.Errorf("without Self: got %v, want a refusal: this program was not asked to be stage two", err)
 	}
