@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(askChild) != "" {
 		os.Exit(askChildMain())
 	}
+	if os.Getenv(crashChild) != "" {
+		os.Exit(crashChildMain())
+	}
 	goleak.VerifyTestMain(m)
 }
 
