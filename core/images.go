@@ -65,19 +65,25 @@ type ImageResult struct {
 // Build makes the image of a spec as one archive; to "" is one of the store's own.
 func (i *Images) Build(ctx context.Context, spec oci.Spec, to string) (ImageResult, error) {
 	spec = spec.WithDefaults()
-	built, err := i.builder(nil).Build(ctx, spec)
-	if err != nil {
-		return ImageResult{}, err
-	}
-	defer built.Close()
 	if to == "" {
 		to = filepath.Join(i.Dir, "archives", spec.Hash()[:32]+".tar")
 		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 			return ImageResult{}, err
 		}
 	}
-	i.say("%s: writing %s", spec.Ref(), to)
-	img, err := i.save(ctx, built.Image, spec.Compress, oci.ArchiveFile{Path: to})
+	return i.BuildTo(ctx, spec, to, oci.ArchiveFile{Path: to})
+}
+
+// BuildTo is Build with another sink; to is what people and the result call it.
+func (i *Images) BuildTo(ctx context.Context, spec oci.Spec, to string, sink oci.Sink) (ImageResult, error) {
+	spec = spec.WithDefaults()
+	built, err := i.builder(nil).Build(ctx, spec)
+	if err != nil {
+		return ImageResult{}, err
+	}
+	defer built.Close()
+	i.say("%s: writing", spec.Ref())
+	img, err := i.save(ctx, built.Image, spec.Compress, sink)
 	if err != nil {
 		return ImageResult{}, err
 	}

@@ -210,3 +210,9 @@ func (d LayoutDir) Put(ctx context.Context, img *Image) (err error) {
 	}
 	return nil
 }
+
+// Stream is a sink: the archive, to a pipe or a connection.
+type Stream struct{ W io.Writer }
+
+// Put implements Sink.
+func (s Stream) Put(ctx context.Context, img *Image) error { return WriteArchive(ctx, s.W, img) }

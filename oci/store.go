@@ -25,19 +25,18 @@ type Store struct {
 
 // Record is an image of a store.
 type Record struct {
-	Name       string            `json:"name" lisp:"name"`
-	Digest     string            `json:"digest" lisp:"digest"`                       // of its manifest
-	ID         string            `json:"id" lisp:"id"`                               // of its configuration
-	Layers     []string          `json:"layers" lisp:"layers"`                       // names of directories, the lowest first
-	Env        map[string]string `json:"env,omitempty" lisp:"env,omitempty"`         //
-	Cmd        []string          `json:"cmd,omitempty" lisp:"cmd,omitempty"`         // entrypoint and command
-	Workdir    string            `json:"workdir,omitempty" lisp:"workdir,omitempty"` //
-	User       string            `json:"user,omitempty" lisp:"user,omitempty"`
-	Bytes      int64             `json:"bytes" lisp:"bytes"` // of its layers as tars
-	Created    time.Time         `json:"created" lisp:"created"`
-	Skipped    int               `json:"skipped,omitempty" lisp:"skipped,omitempty"` // devices and fifos that were left out
-	Config     json.RawMessage   `json:"config" lisp:"-"`
-	SpecDigest string            `json:"spec,omitempty" lisp:"-"`
+	Name    string            `json:"name" lisp:"name"`
+	Digest  string            `json:"digest" lisp:"digest"`                       // of its manifest
+	ID      string            `json:"id" lisp:"id"`                               // of its configuration
+	Layers  []string          `json:"layers" lisp:"layers"`                       // names of directories, the lowest first
+	Env     map[string]string `json:"env,omitempty" lisp:"env,omitempty"`         //
+	Cmd     []string          `json:"cmd,omitempty" lisp:"cmd,omitempty"`         // entrypoint and command
+	Workdir string            `json:"workdir,omitempty" lisp:"workdir,omitempty"` //
+	User    string            `json:"user,omitempty" lisp:"user,omitempty"`
+	Bytes   int64             `json:"bytes" lisp:"bytes"` // of its layers as tars
+	Created time.Time         `json:"created" lisp:"created"`
+	Skipped int               `json:"skipped,omitempty" lisp:"skipped,omitempty"` // devices and fifos that were left out
+	Config  json.RawMessage   `json:"config" lisp:"-"`
 }
 
 func (s *Store) layers() string { return filepath.Join(s.Dir, "layers") }
@@ -68,18 +67,28 @@ func (s *Store) Load(ctx context.Context, name string, img *Image) (*Record, err
 		return nil, err
 	}
 	defer release()
-	r := &Record{Name: ref, Digest: img.Digest, ID: img.ID(), Created: time.Now().UTC().Truncate(time.Second), Config: img.Raw}
-	r.fill(img)
+	r := RecordOf(img)
+	r.Name, r.Created = ref, time.Now().UTC().Truncate(time.Second)
 	b := &budget{limits: s.Limits.WithDefaults()}
 	for n, l := range img.Layers {
-		if err := s.layer(ctx, r, l, b, fmt.Sprintf("%s: layer %d of %d", ref, n+1, len(img.Layers))); err != nil {
+		if err := s.layer(ctx, &r, l, b, fmt.Sprintf("%s: layer %d of %d", ref, n+1, len(img.Layers))); err != nil {
 			return nil, fmt.Errorf("image %s: %w", ref, err)
 		}
 	}
-	if err := s.write(r); err != nil {
+	if err := s.write(&r); err != nil {
 		return nil, err
 	}
-	return r, nil
+	return &r, nil
+}
+
+// RecordOf says what an image is, without its layers.
+func RecordOf(img *Image) Record {
+	r := Record{Digest: img.Digest, ID: img.ID(), Config: img.Raw}
+	if len(img.Names) > 0 {
+		r.Name = img.Names[0]
+	}
+	r.fill(img)
+	return r
 }
 
 func (r *Record) fill(img *Image) {
