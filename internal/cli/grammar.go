@@ -23,13 +23,14 @@ type grammar struct {
 	Doctor   doctorCmd   `cmd:"" help:"Try what this machine can do, and say what is missing and how to get it."`
 	DryRun   dryRunCmd   `cmd:"" name:"dry-run" help:"Pass hours of a home's processes in a moment, with stand-ins, and tell what would have happened."`
 	Proxy    proxyCmd    `cmd:"" help:"Run the egress proxy of a box by itself, for other backends."`
+	Image    imageCmd    `cmd:"" help:"What boxes run on: build, load, push, inspect, ls, rm, gc."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 	operate
 }
 
 // commands are the words that are no file: `zeno ./init` runs a file of such a name.
 func commands() []string {
-	return append([]string{"init", "demo", "spawn", "eval", "test", "connect", "journal", "backends", "doctor", "dry-run", "proxy", "version"}, operateNames()...)
+	return append([]string{"init", "demo", "spawn", "eval", "test", "connect", "journal", "backends", "doctor", "dry-run", "proxy", "image", "version"}, operateNames()...)
 }
 
 type programCmd struct {

@@ -27,6 +27,7 @@ Usage:
   zeno ps|logs|stop|pause|resume|run-now|freeze|thaw   operate the zeno that serves the home
   zeno gc | zeno backup DIR|FILE.tar.gz   remove what is old; copy a home, also while served
   zeno proxy FILE --listen ADDR           the egress proxy of a box by itself
+  zeno image build SPEC -o FILE | load | push | ls   what boxes run on
   zeno completions bash|zsh|fish | zeno version
 
 Home: --home, else $ZENO_HOME, else ~/.zeno. The REPL, spawn and eval --role load it;
