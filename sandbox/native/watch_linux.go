@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -105,19 +106,19 @@ func (y *body) written() []string {
 // usage is what lies in the directories that the box writes to, as far as the bound is concerned.
 type usage struct{ bytes, files int64 }
 
-func (y *body) usage(most int64) (u usage) {
+func (y *body) usage(most int64) (u usage, err error) {
 	for _, dir := range y.written() {
-		bytes, files := volume.Usage(dir, most-u.bytes)
-		u.bytes, u.files = u.bytes+bytes, u.files+files
+		bytes, files, deep := volume.Usage(dir, most-u.bytes)
+		u.bytes, u.files, err = u.bytes+bytes, u.files+files, errors.Join(err, deep)
 	}
-	return u
+	return u, err
 }
 
 // before is what lay in Spec.Write when the box was made: only what the program adds counts there, where of a volume
 // everything does.
 func (y *body) before() (u usage) {
 	for _, dir := range y.spec.Write {
-		bytes, files := volume.Usage(dir, math.MaxInt64)
+		bytes, files, _ := volume.Usage(dir, math.MaxInt64)
 		u.bytes, u.files = u.bytes+bytes, u.files+files
 	}
 	return u
@@ -136,9 +137,12 @@ func (y *body) watchDisk(base usage, done <-chan struct{}) {
 		now := y.freeBytes()
 		if due := time.Since(counted); due > 5*took && (used+free-now > y.spec.Disk || due > fullWalk) {
 			begin := time.Now()
-			u := y.usage(base.bytes + y.spec.Disk)
+			u, err := y.usage(base.bytes + y.spec.Disk)
 			bytes := u.bytes - base.bytes + y.unlinked()
-			if bytes > y.spec.Disk || u.files-base.files > most {
+			if err != nil {
+				y.b.event("disk", y.spec.Name, "%v", err)
+			}
+			if err != nil || bytes > y.spec.Disk || u.files-base.files > most {
 				y.kill(sandbox.KilledDisk)
 				return
 			}

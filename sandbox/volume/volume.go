@@ -79,7 +79,7 @@ func (s *Store) List() ([]Info, error) {
 			continue
 		}
 		info := Info{Name: e.Name(), Changed: st.ModTime()}
-		info.Bytes, info.Files = Usage(s.Path(e.Name()), 1<<62)
+		info.Bytes, info.Files, _ = Usage(s.Path(e.Name()), 1<<62)
 		if held, err := s.Lock(e.Name(), ""); err == nil {
 			held.Close()
 		} else if busy := (*sandbox.Busy)(nil); errors.As(err, &busy) {
@@ -122,28 +122,6 @@ func removeTree(dir string) error {
 		return nil
 	})
 	return os.RemoveAll(dir)
-}
-
-// maxWalk bounds a count of files.
-const maxWalk = 1 << 20
-
-// Usage counts disk use and files under dir, following no link; it stops where bytes passes most, or at a million files.
-// Files that vanish meanwhile are not counted.
-func Usage(dir string, most int64) (bytes, files int64) {
-	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		files++
-		if st, err := os.Lstat(path); err == nil {
-			bytes += blocks(st)
-		}
-		if bytes > most || files > maxWalk {
-			return filepath.SkipAll
-		}
-		return nil
-	})
-	return bytes, files
 }
 
 // Held is a lock on a volume.
