@@ -117,7 +117,7 @@ func (h *host) filter(name string) ([]byte, error) {
 }
 
 // pinned is the filter for where no cgroup bounds a box: processors are bounded by affinity alone, which must not be
-// changed, and memory that is nobody's (memory files, System V segments) would be counted by no one.
+// changed, and memory that is nobody's (memory files, System V segments, queues and semaphores) would be counted by no one.
 func (h *host) pinned(name string) ([]byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,7 +125,7 @@ func (h *host) pinned(name string) ([]byte, error) {
 		return f, nil
 	}
 	p, _ := seccomp.Named(name)
-	f, err := seccomp.Assemble(p.Without("sched_setaffinity", "sched_setattr", "memfd_create", "shmget"), runtime.GOARCH)
+	f, err := seccomp.Assemble(p.Without("sched_setaffinity", "sched_setattr", "memfd_create", "shmget", "msgget", "semget"), runtime.GOARCH)
 	if err != nil {
 		return nil, err
 	}
