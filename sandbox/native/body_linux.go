@@ -24,10 +24,10 @@ type body struct {
 	group   *group // nil without cgroups
 	owner   int    // of the programs' streams on the host; -1 is the caller
 	gone    chan struct{}
+	open    chan struct{} // closed when the first program was started: more may be
 
 	mu       sync.Mutex
 	proc     *process
-	open     bool // the first program was started: more may be
 	ended    bool // the first process was reaped: its number is no longer its own
 	killed   string
 	nextID   uint64
@@ -38,7 +38,7 @@ type body struct {
 }
 
 func newBody(b *Backend, s *seat, spec *sandbox.Spec) *body {
-	return &body{b: b, spec: spec, group: s.group, started: time.Now(), gone: make(chan struct{}), lost: make(chan struct{}),
+	return &body{b: b, spec: spec, group: s.group, started: time.Now(), gone: make(chan struct{}), lost: make(chan struct{}), open: make(chan struct{}),
 		programs: map[uint64]*running{}, nextID: 1}
 }
 
@@ -109,9 +109,7 @@ func (y *body) await(first *running, proxy sandbox.Proxy, ports []int) error {
 				return err
 			}
 		case stage2.MsgStarted:
-			y.mu.Lock()
-			y.open = true
-			y.mu.Unlock()
+			close(y.open)
 			y.b.event("started", y.spec.Name, "%q", first.argv)
 			y.serving.Add(1)
 			go y.listen()

@@ -51,11 +51,12 @@ func (y *body) exec(ctx context.Context, s *sandbox.Spec) (sandbox.Result, error
 	for k, v := range s.Env {
 		merged.Env[k] = v
 	}
-	y.mu.Lock()
-	open := y.open && !y.ended
-	y.mu.Unlock()
-	if !open {
+	select { // whoever heard from the first program may be faster than this process, which hears that it began
+	case <-y.open:
+	case <-y.gone:
 		return sandbox.Result{}, &sandbox.NoBody{Name: s.Name}
+	case <-ctx.Done():
+		return sandbox.Result{}, ctx.Err()
 	}
 	r, err := newRunning(s, y.owner)
 	if err != nil {
