@@ -104,13 +104,14 @@ func (r *rounds) agent(ctx context.Context) spawn.Result {
 func (r *rounds) add(res spawn.Result) {
 	u := res.Usage
 	r.used = backend.Usage{TokensIn: addTokens(r.used.TokensIn, u.TokensIn), TokensOut: addTokens(r.used.TokensOut, u.TokensOut),
-		CacheRead: addTokens(r.used.CacheRead, u.CacheRead), CacheWrite: addTokens(r.used.CacheWrite, u.CacheWrite), USD: r.used.USD + u.USD}
+		CacheRead: addTokens(r.used.CacheRead, u.CacheRead), CacheWrite: addTokens(r.used.CacheWrite, u.CacheWrite)}
 	r.took += res.Elapsed
 }
 
 // whole makes of the last run's result that of all.
 func (r *rounds) whole(res spawn.Result) spawn.Result {
 	res.Usage, res.Evals, res.Elapsed = r.used, r.evals, r.took
+	res.Usage.USD = r.job.meter.Used().USD.Float() // of all runs, by what the CLIs said or by the table of prices
 	res.Advice = append(r.advice, res.Advice...)
 	return res
 }

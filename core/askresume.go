@@ -337,7 +337,7 @@ func (a *asks) resumedAgent(agent value.Value, req spawn.Request, q ask.Ask) spa
 			return "", err
 		}
 		v, err := c.env.Do(ctx, func(t *value.Thread) value.Value {
-			m := value.Assoc(t, agentMap(t, client, form), value.Kw("resume"), bind.Encode(t, askFormOf(q)))
+			m := value.Assoc(t, c.agentMap(ctx, t, client, form), value.Kw("resume"), bind.Encode(t, askFormOf(q)))
 			return t.Call(agent, m)
 		})
 		if err != nil {

@@ -201,8 +201,7 @@ func (c *Core) scripted(f spawnForm) spawn.Agent {
 		f := f
 		f.Prompt, f.System = spawn.Texts(ctx)
 		v, err := c.env.Do(ctx, func(t *value.Thread) value.Value {
-			usage := c.usageOf(ctx)
-			return t.Call(f.Agent, value.Assoc(t, agentMap(t, client, f), value.Kw("usage!"), value.Of(value.NewBuiltin("usage!", &usage))))
+			return t.Call(f.Agent, c.agentMap(ctx, t, client, f))
 		})
 		if err != nil {
 			return "", errors.New(Explain(err))
@@ -223,15 +222,16 @@ func (c *Core) text(ctx context.Context, v value.Value) string {
 	return s
 }
 
-func agentMap(t *value.Thread, client spawn.Client, f spawnForm) value.Value {
+func (c *Core) agentMap(ctx context.Context, t *value.Thread, client spawn.Client, f spawnForm) value.Value {
 	eval := bind.Func("eval", "([code])", "Evaluates code at the endpoint: {:text … :error? …}.",
 		func(ctx context.Context, code string) (map[string]any, error) {
 			text, isError, err := client.Eval(ctx, code)
 			return map[string]any{"text": text, "error?": isError}, err
 		})
+	usage := c.usageOf(ctx)
 	tools := bind.Func("tools", "([])", "Lists the tools of the endpoint: {:name … :description …}.", client.Tools)
 	return value.NewMap(t, value.Kw("eval"), value.Of(value.NewBuiltin("eval", &eval)), value.Kw("tools"),
-		value.Of(value.NewBuiltin("tools", &tools)), value.Kw("prompt"), value.Str(f.Prompt), value.Kw("system"), value.Str(f.System))
+		value.Of(value.NewBuiltin("tools", &tools)), value.Kw("usage!"), value.Of(value.NewBuiltin("usage!", &usage)), value.Kw("prompt"), value.Str(f.Prompt), value.Kw("system"), value.Str(f.System))
 }
 
 // spawnStarting records that a spawn is about to start. Where that fails it is not started.

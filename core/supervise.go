@@ -132,6 +132,8 @@ func (c *Core) attempt(ctx context.Context, j *job, req spawn.Request) spawn.Res
 		return c.neverRan(j, req, refusedSpawn(err))
 	}
 	if c.role(req.Role).IsNil() { // the runner says what to do about it
+		c.jobs.begin(j, req.ID)
+		defer c.jobs.end(req.ID)
 		return c.runTraced(ctx, r, req)
 	}
 	g, err := c.grant(ctx, req.Role)
@@ -152,7 +154,7 @@ func (c *Core) attempt(ctx context.Context, j *job, req spawn.Request) spawn.Res
 	defer j.run.Store(nil)
 	c.jobs.begin(j, req.ID)
 	defer c.jobs.end(req.ID)
-	hear := req.OnUsage
+	hear, scripted := req.OnUsage, req.Backend == spawn.Scripted && req.Entry == nil
 	var used backend.Usage
 	req.OnUsage = func(u backend.Usage) {
 		used = u
@@ -160,10 +162,13 @@ func (c *Core) attempt(ctx context.Context, j *job, req spawn.Request) spawn.Res
 		if hear != nil {
 			hear(u)
 		}
+		if scripted { // a CLI's comes from its stream
+			j.hear.tell(spawn.Event{Time: time.Now(), Spawn: req.ID, Role: req.Role, Backend: j.backend, Kind: spawn.Used, Usage: u})
+		}
 	}
 	j.usage = req.OnUsage
 	res := c.runAsking(ctx, r, req)
-	if req.Backend == spawn.Scripted && req.Entry == nil {
+	if scripted {
 		res.Usage = used
 	}
 	if over := j.meter.Over(); over != nil && (res.Status == spawn.OK || res.Status == spawn.Failed) { // it ended before it was killed
