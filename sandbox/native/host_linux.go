@@ -94,16 +94,25 @@ func landlockABI() int {
 	return int(abi)
 }
 
-// filter gives the assembled profile.
-func (h *host) filter(name string) ([]byte, error) {
+// filter gives an assembled profile. pinned is for where no cgroup bounds a box: processors are bounded by affinity alone,
+// which must not be changed, and memory that is nobody's (memory files, System V segments, queues and semaphores) would be
+// counted by no one. shared is for boxes that write to directories of the host.
+func (h *host) filter(name string, pinned, shared bool) ([]byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if f := h.filters[name]; f != nil {
+	key := fmt.Sprint(name, pinned, shared)
+	if f := h.filters[key]; f != nil {
 		return f, nil
 	}
 	p, ok := seccomp.Named(name)
 	if !ok {
 		return nil, &sandbox.FieldError{Field: ":seccomp", Text: fmt.Sprintf("got %q, want default or strict", name)}
+	}
+	if pinned {
+		p = p.Without("sched_setaffinity", "sched_setattr", "memfd_create", "shmget", "msgget", "semget")
+	}
+	if shared {
+		p = p.WithoutSetUserID()
 	}
 	f, err := seccomp.Assemble(p, runtime.GOARCH)
 	if err != nil {
@@ -112,27 +121,7 @@ func (h *host) filter(name string) ([]byte, error) {
 	if h.filters == nil {
 		h.filters = map[string][]byte{}
 	}
-	h.filters[name] = f
-	return f, nil
-}
-
-// pinned is the filter for where no cgroup bounds a box: processors are bounded by affinity alone, which must not be
-// changed, and memory that is nobody's (memory files, System V segments, queues and semaphores) would be counted by no one.
-func (h *host) pinned(name string) ([]byte, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if f := h.filters[name+" pinned"]; f != nil {
-		return f, nil
-	}
-	p, _ := seccomp.Named(name)
-	f, err := seccomp.Assemble(p.Without("sched_setaffinity", "sched_setattr", "memfd_create", "shmget", "msgget", "semget"), runtime.GOARCH)
-	if err != nil {
-		return nil, err
-	}
-	if h.filters == nil {
-		h.filters = map[string][]byte{}
-	}
-	h.filters[name+" pinned"] = f
+	h.filters[key] = f
 	return f, nil
 }
 

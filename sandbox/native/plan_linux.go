@@ -54,7 +54,7 @@ const maxInodes = 200000
 
 // plan makes of a spec what stage two is told. Mounts that only the host can make are added by the launcher.
 func (b *Backend) plan(s *sandbox.Spec) (*stage2.Config, error) {
-	filter, err := b.filterFor(s)
+	filter, err := b.host.filter(s.Seccomp, !b.host.cgroups.usable(), len(s.Write) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -74,13 +74,6 @@ func (b *Backend) plan(s *sandbox.Spec) (*stage2.Config, error) {
 	c.Rlimits, c.Affinity = b.rlimits(s)
 	c.Program = stage2.Program{Argv: s.Argv, Env: environment(s), Dir: or(s.Dir, s.Workdir)}
 	return c, nil
-}
-
-func (b *Backend) filterFor(s *sandbox.Spec) ([]byte, error) {
-	if !b.host.cgroups.usable() {
-		return b.host.pinned(s.Seccomp)
-	}
-	return b.host.filter(s.Seccomp)
 }
 
 // addRoot adds what the root is made of. Layers are sources; descriptors are given later, see launch.

@@ -34,6 +34,8 @@ type Test struct {
 	Values []uint32
 	// OnlyIf makes the test hold without looking where argument OnlyIf.Arg is not OnlyIf.Value.
 	OnlyIf *Equal
+	// OnlyBits makes the test hold without looking where argument OnlyBits.Arg has no bit of OnlyBits.Value.
+	OnlyBits *Equal
 }
 
 // Equal is an argument's value.
@@ -199,6 +201,9 @@ func (r Rule) code() []instruction {
 		test := t.code()
 		if t.OnlyIf != nil {
 			out = append(out, instruction{loadWord, 0, 0, argument(t.OnlyIf.Arg)}, instruction{jeq, 0, uint8(len(test)), t.OnlyIf.Value})
+		}
+		if t.OnlyBits != nil {
+			out = append(out, instruction{loadWord, 0, 0, argument(t.OnlyBits.Arg)}, instruction{jset, 0, uint8(len(test)), t.OnlyBits.Value})
 		}
 		out = append(out, test...)
 	}

@@ -260,6 +260,11 @@ static int raise_caps(void) {
 }
 static int bounding(void) { errno = EPERM; return done(prctl(PR_CAPBSET_READ, 21) == 1 ? 0 : -1); }
 static int privs(void) { errno = EPERM; return done(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0 ? 0 : -1); }
+static int creat_suid(void) {
+	int r = open(a1, O_CREAT | O_WRONLY, 04755);
+	if (r < 0) r = syscall(SYS_mknod, a1, S_IFREG | 04755, 0);
+	return done(r);
+}
 static int euid(void) { errno = EPERM; return done(geteuid() != getuid() ? 0 : -1); }
 static int setuid_file(void) { execl(a1, a1, "euid", NULL); return done(-1); }
 
@@ -481,7 +486,7 @@ static const struct { const char *name; int (*f)(void); } attacks[] = {
 	A(proc_keys), A(kallsyms), A(uevent_helper), A(cgroup_procs), A(oom_adj), A(init_mem), A(init_environ), A(init_root), A(init_cwd),
 	A(init_exe), A(init_fds), A(init_fd3), A(init_maps), A(pt_attach), A(vm_read), A(signal_one), A(signal_host), A(pidfd_host),
 	A(pidfd_fd), A(host_environ), A(see_host), A(realtime), A(nice_up), A(raise_limit), A(become), A(groups), A(raise_caps),
-	A(bounding), A(privs), A(euid), A(setuid_file), A(key_add), A(key_session), A(key_request), A(bpf_load), A(bpf_map), A(perf),
+	A(bounding), A(privs), A(creat_suid), A(euid), A(setuid_file), A(key_add), A(key_session), A(key_request), A(bpf_load), A(bpf_map), A(perf),
 	A(uring), A(uffd), A(secret_mem), A(kexec), A(kexec_file), A(module), A(unmodule), A(fanotify), A(by_handle), A(quota), A(swap),
 	A(boot), A(set_clock), A(set_day), A(adjust), A(accounting), A(klog), A(do_iopl), A(do_ioperm), A(no_random), A(ldt),
 	A(host_name), A(domain), A(compare), A(int80), A(x32), A(s_packet), A(s_alg), A(s_vsock), A(s_raw), A(s_nft), A(s_uevent),
