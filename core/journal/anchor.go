@@ -42,10 +42,8 @@ func ParseAnchor(s string) (Anchor, error) {
 
 // Anchor gives the end of the journal.
 func (r *Reader) Anchor(ctx context.Context) (Anchor, error) {
-	if r.flush != nil {
-		if err := r.flush(ctx); err != nil {
-			return Anchor{}, err
-		}
+	if err := r.settle(ctx); err != nil {
+		return Anchor{}, err
 	}
 	a, err := r.end(ctx, r.db)
 	return a, explain(r.file, err)

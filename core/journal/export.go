@@ -51,10 +51,8 @@ const exportFormat = "zeno-journal-1"
 
 // Export writes the events after a number as JSON Lines. It does not verify them: VerifyExport does.
 func (r *Reader) Export(ctx context.Context, w io.Writer, after uint64) error {
-	if r.flush != nil {
-		if err := r.flush(ctx); err != nil {
-			return err
-		}
+	if err := r.settle(ctx); err != nil {
+		return err
 	}
 	tx, err := r.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {

@@ -154,13 +154,22 @@ func (r record) full() (Event, error) {
 // kept leaves out what was dropped and is not yet removed.
 const kept = "e.seq > (SELECT coalesce(max(last), 0) FROM segments WHERE dropped <> 0) AND "
 
-// events gives what cond selects. What cannot be written at the moment is reported elsewhere and does not keep anyone
-// from reading the rest.
+// settle writes what waits. What cannot be written at the moment is reported elsewhere and does not keep anyone from
+// reading the rest.
+func (r *Reader) settle(ctx context.Context) error {
+	if r.flush == nil {
+		return nil
+	}
+	if err := r.flush(ctx); errors.Is(err, ErrClosed) || ctx.Err() != nil {
+		return err
+	}
+	return nil
+}
+
+// events gives what cond selects.
 func (r *Reader) events(ctx context.Context, cond string, args ...any) ([]Event, error) {
-	if r.flush != nil {
-		if err := r.flush(ctx); errors.Is(err, ErrClosed) || ctx.Err() != nil {
-			return nil, err
-		}
+	if err := r.settle(ctx); err != nil {
+		return nil, err
 	}
 	var out []Event
 	err := eachRecord(ctx, r.db, kept+cond, args, func(rec record) error {

@@ -59,10 +59,8 @@ func (r record) check(prevSeq uint64, prev Hash) string {
 // Verify checks the chain after the anchor from, which is taken to be right: the zero Anchor checks all. Report.Broken is
 // nil where everything holds; an error says that the check could not be made.
 func (r *Reader) Verify(ctx context.Context, from Anchor) (Report, error) {
-	if r.flush != nil {
-		if err := r.flush(ctx); err != nil {
-			return Report{}, err
-		}
+	if err := r.settle(ctx); err != nil {
+		return Report{}, err
 	}
 	tx, err := r.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // one moment of the journal
 	if err != nil {
