@@ -85,6 +85,7 @@ type Core struct {
 	budgets
 	observed
 	hooks   hooks
+	libs    loadedLibs
 	state   func() (string, error)        // the state directory, made by the first who needs it
 	booting atomic.Bool                   // init.joke is loading
 	runner  func() (*spawn.Runner, error) // made by the first spawn, with the state directory
@@ -291,6 +292,7 @@ func (c *Core) warn(line string) {
 func (c *Core) source(lib string) (src, file string, ok bool, err error) {
 	if h := c.conf.Home; h != nil {
 		if src, file, ok, err = h.Source(lib); ok || err != nil {
+			c.libs.first(lib, src)
 			return src, file, ok, err
 		}
 	}
