@@ -25,5 +25,7 @@ func costs() []cost {
 		{"idle", idleIsolates},
 		{"start", startProcess},
 		{"mcp", overMCP},
+		{"journal", appendEvents},
+		{"observe", watchedEval},
 	}
 }
