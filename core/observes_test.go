@@ -42,7 +42,9 @@ func newSpanSink(t *testing.T) *spanSink {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.raw.Write(b)
-		var q struct{ ResourceSpans []struct{ ScopeSpans []struct{ Spans []sunkSpan } } }
+		var q struct {
+			ResourceSpans []struct{ ScopeSpans []struct{ Spans []sunkSpan } }
+		}
 		if err := json.Unmarshal(b, &q); err != nil {
 			t.Error(err)
 		}
