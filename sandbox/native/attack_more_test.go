@@ -7,12 +7,12 @@ import (
 	"errors"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/sandbox"
 	"github.com/reflection-dev/zeno/sandbox/native"
 )
@@ -83,10 +83,7 @@ func TestALinkInAnImageWidensNothing(t *testing.T) {
 // static puts a shell that needs no library into dir.
 func static(t *testing.T, dir string) {
 	t.Helper()
-	busybox, err := exec.LookPath("busybox")
-	if err != nil {
-		t.Skip("busybox is not installed")
-	}
+	busybox := need.Program(t, "busybox", "busybox-static")
 	text, err := os.ReadFile(busybox)
 	if err != nil {
 		t.Fatal(err)
