@@ -27,7 +27,7 @@ func (c *Core) imageFunctions() []value.Builtin {
 	}
 }
 
-func (i *images) build(ctx context.Context, spec oci.Spec, to ...string) (ImageResult, error) {
+func (i *images) build(ctx context.Context, spec ImageSpec, to ...string) (ImageResult, error) {
 	m, err := i.made()
 	if err != nil {
 		return ImageResult{}, err
@@ -39,15 +39,15 @@ func (i *images) build(ctx context.Context, spec oci.Spec, to ...string) (ImageR
 	if len(to) == 1 {
 		archive = to[0]
 	}
-	return m.Build(ctx, spec, archive)
+	return m.Build(ctx, oci.Spec(spec), archive)
 }
 
-func (i *images) buildAndLoad(ctx context.Context, spec oci.Spec) (ImageResult, error) {
+func (i *images) buildAndLoad(ctx context.Context, spec ImageSpec) (ImageResult, error) {
 	m, err := i.made()
 	if err != nil {
 		return ImageResult{}, err
 	}
-	return m.BuildAndLoad(ctx, spec)
+	return m.BuildAndLoad(ctx, oci.Spec(spec))
 }
 
 // imageArg is what build! gave, or a text.

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/reflection-dev/zeno/lisp/bind"
-	"github.com/reflection-dev/zeno/lisp/value"
 	"github.com/reflection-dev/zeno/oci"
 	"github.com/reflection-dev/zeno/oci/dpkg"
 	"github.com/reflection-dev/zeno/oci/registry"
@@ -331,26 +329,4 @@ func (i *images) Root(ctx context.Context, image string, secrets []string) (sand
 		return sandbox.Root{}, nil, err
 	}
 	return m.Root(ctx, image, secrets)
-}
-
-// imageForm is :image of a box: a name, a path, or an image spec, which goes on as JSON.
-type imageForm string
-
-// DecodeLisp implements bind.Decoder.
-func (f *imageForm) DecodeLisp(t *value.Thread, v value.Value) error {
-	if !v.Kind().IsMap() {
-		var s string
-		if err := bind.Decode(t, v, &s); err != nil {
-			return err
-		}
-		*f = imageForm(s)
-		return nil
-	}
-	var spec oci.Spec
-	if err := bind.Decode(t, v, &spec); err != nil {
-		return err
-	}
-	text, err := json.Marshal(spec)
-	*f = imageForm(text)
-	return err
 }

@@ -53,7 +53,7 @@ func (c *digestCache) put(key string, w *written) {
 	}
 	text, err := json.Marshal(w)
 	if err == nil && os.MkdirAll(c.dir, 0o700) == nil {
-		_ = replace(c.path(key), text)
+		_ = replace(c.path(key), text, false)
 	}
 }
 

@@ -40,6 +40,9 @@ type Base struct {
 	OCI  string   `json:"oci,omitempty" lisp:"oci"`   // a name in a registry
 	Tar  string   `json:"tar,omitempty" lisp:"tar"`   // an archive or a layout directory
 	Host []string `json:"host,omitempty" lisp:"host"` // Debian packages that are installed on this host, with what they need
+	// Changed says what becomes of programs of Host that are not what their package shipped: refuse (default), or take, as
+	// they are, and without those that are missing.
+	Changed string `json:"changed,omitempty" lisp:"changed"`
 }
 
 // SpecError is a spec that cannot be meant. Field is written as in Lisp: ":packages".
@@ -58,6 +61,7 @@ func (s Spec) WithDefaults() Spec {
 	s.Layers = or(s.Layers, 60)
 	s.Compress = or(s.Compress, "none")
 	s.Conflicts = or(s.Conflicts, "error")
+	s.Base.Changed = or(s.Base.Changed, "refuse")
 	return s
 }
 
@@ -129,7 +133,8 @@ func (s *Spec) checkChoices() error {
 	for _, c := range []struct {
 		field, got string
 		want       []string
-	}{{":arch", s.Arch, []string{"amd64", "arm64"}}, {":compress", s.Compress, []string{"none", "gzip", "zstd"}}, {":conflicts", s.Conflicts, []string{"error", "first"}}} {
+	}{{":arch", s.Arch, []string{"amd64", "arm64"}}, {":compress", s.Compress, []string{"none", "gzip", "zstd"}}, {":conflicts", s.Conflicts, []string{"error", "first"}},
+		{":base :changed", s.Base.Changed, []string{"refuse", "take"}}} {
 		if !slices.Contains(c.want, c.got) {
 			return bad(c.field, "got %q, want :%s", cut(c.got), strings.Join(c.want, " or :"))
 		}

@@ -5,11 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sort"
 	"strings"
 	"time"
@@ -56,7 +55,8 @@ func (s *Store) say(format string, args ...any) {
 	}
 }
 
-// Load unpacks an image and gives it a name; one that had the name loses it. Layers that are there are not unpacked again.
+// Load unpacks an image and gives it a name; one that had the name loses it. Layers that are there are not unpacked again,
+// also not those of a load that was cut off.
 func (s *Store) Load(ctx context.Context, name string, img *Image) (*Record, error) {
 	ref, err := ParseRef(name)
 	if err != nil {
@@ -67,18 +67,24 @@ func (s *Store) Load(ctx context.Context, name string, img *Image) (*Record, err
 		return nil, err
 	}
 	defer release()
-	r := RecordOf(img)
-	r.Name, r.Created = ref, time.Now().UTC().Truncate(time.Second)
-	b := &budget{limits: s.Limits.WithDefaults()}
-	for n, l := range img.Layers {
-		if err := s.layer(ctx, &r, l, b, fmt.Sprintf("%s: layer %d of %d", ref, n+1, len(img.Layers))); err != nil {
-			return nil, fmt.Errorf("image %s: %w", ref, err)
-		}
-	}
-	if err := s.write(&r); err != nil {
+	temp, err := os.MkdirTemp(s.layers(), tempPrefix)
+	if err != nil {
 		return nil, err
 	}
-	return &r, nil
+	defer removeAll(temp)
+	l := &loading{s: s, temp: temp, made: map[string]layerNote{}, budget: &budget{limits: s.Limits.WithDefaults()}, rec: RecordOf(img)}
+	l.rec.Name, l.rec.Created = ref, time.Now().UTC().Truncate(time.Second)
+	err = l.all(ctx, img)
+	if kerr := l.keep(); err == nil {
+		err = kerr
+	}
+	if err != nil {
+		return nil, fmt.Errorf("image %s: %w", ref, err)
+	}
+	if err := s.write(&l.rec); err != nil {
+		return nil, err
+	}
+	return &l.rec, nil
 }
 
 // RecordOf says what an image is, without its layers.
@@ -109,48 +115,6 @@ type layerNote struct {
 	Skipped int   `json:"skipped,omitempty"`
 }
 
-// layer adds one layer to the record, unpacked.
-func (s *Store) layer(ctx context.Context, r *Record, l Layer, b *budget, what string) error {
-	key := strings.TrimPrefix(l.DiffID, "sha256:")
-	for _, k := range []string{key, chained(key, r.Layers)} {
-		if note, err := s.note(k); err == nil {
-			b.bytes += note.Bytes
-			if b.bytes > b.limits.Bytes {
-				return &LimitError{"bytes of the layers, unpacked", b.bytes, b.limits.Bytes}
-			}
-			r.add(k, note)
-			return nil
-		}
-	}
-	s.say("%s: unpacking", what)
-	temp, err := os.MkdirTemp(s.layers(), tempPrefix)
-	if err != nil {
-		return err
-	}
-	defer removeAll(temp)
-	dir := filepath.Join(temp, "d")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
-	before := b.bytes
-	u, err := unpack(ctx, l, dir, b)
-	if err != nil {
-		return err
-	}
-	if len(u.implied) > 0 {
-		key = chained(key, r.Layers)
-		if err := s.follow(dir, u.implied, r.Layers); err != nil {
-			return err
-		}
-	}
-	note := layerNote{Bytes: b.bytes - before, Skipped: u.skipped}
-	if err := s.keep(dir, key, note); err != nil {
-		return err
-	}
-	r.add(key, note)
-	return nil
-}
-
 func (r *Record) add(key string, n layerNote) {
 	r.Layers = append(r.Layers, key)
 	r.Bytes += n.Bytes
@@ -179,34 +143,15 @@ func (s *Store) note(key string) (n layerNote, err error) {
 	return n, err
 }
 
-// keep moves an unpacked layer to its place. Of two that unpack the same at once the first stays. The note is written last:
-// a layer without one is not there.
-func (s *Store) keep(dir, key string, n layerNote) error {
-	if err := settle(dir); err != nil {
-		return err
-	}
-	to := filepath.Join(s.layers(), key)
-	if err := os.Rename(dir, to); err != nil && !errors.Is(err, fs.ErrExist) {
-		if st, serr := os.Stat(to); serr != nil || !st.IsDir() {
-			return err
-		}
-	}
-	text, err := json.Marshal(n)
-	if err != nil {
-		return err
-	}
-	return replace(s.notePath(key), text)
-}
-
-// replace writes a file so that a reader sees the old or the new.
-func replace(path string, text []byte) error {
+// replace writes a file so that a reader sees the old or the new; where sync is set, after a loss of power too.
+func replace(path string, text []byte, sync bool) error {
 	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(text)
-	if err == nil {
+	if err == nil && sync {
 		err = f.Sync()
 	}
 	if cerr := f.Close(); err == nil {
@@ -216,63 +161,6 @@ func replace(path string, text []byte) error {
 		return err
 	}
 	return os.Rename(f.Name(), path)
-}
-
-// follow gives directories that a layer fills and does not name what the layers below have there.
-func (s *Store) follow(dir string, implied, below []string) error {
-	for _, name := range implied {
-		for n := len(below) - 1; n >= 0; n-- {
-			st, path, err := s.lookup(below[n], name)
-			if missing(err) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			if st == nil {
-				break // gone: below that there is nothing to take after
-			}
-			if !st.IsDir() {
-				return fmt.Errorf("got files in %s/, which a layer below has as %s, want a layer that names its directories: build it again, or save it with skopeo or docker", name, kind(st))
-			}
-			if err := takeAfter(filepath.Join(dir, name), path); err != nil {
-				return err
-			}
-			break
-		}
-	}
-	return nil
-}
-
-func kind(st fs.FileInfo) string {
-	if st.Mode()&fs.ModeSymlink != 0 {
-		return "a link"
-	}
-	return "a file"
-}
-
-// lookup gives what one layer has of a name: nil where it, or a directory above it, is gone or a link.
-func (s *Store) lookup(layer, name string) (fs.FileInfo, string, error) {
-	root, err := os.OpenRoot(filepath.Join(s.layers(), layer))
-	if err != nil {
-		return nil, "", err
-	}
-	defer root.Close()
-	parts := strings.Split(name, "/")
-	for i := range parts {
-		sub := strings.Join(parts[:i+1], "/")
-		st, err := root.Lstat(sub)
-		if err != nil {
-			return nil, "", err
-		}
-		if st.Mode()&fs.ModeCharDevice != 0 {
-			return nil, "", nil
-		}
-		if !st.IsDir() || i == len(parts)-1 {
-			return st, filepath.Join(s.layers(), layer, sub), nil
-		}
-	}
-	return nil, "", fs.ErrNotExist
 }
 
 func (s *Store) imagePath(ref string) string {
@@ -285,7 +173,7 @@ func (s *Store) write(r *Record) error {
 	if err != nil {
 		return err
 	}
-	return replace(s.imagePath(r.Name), text)
+	return replace(s.imagePath(r.Name), text, true)
 }
 
 // Get gives the image of that name.
@@ -311,14 +199,14 @@ func readRecord(path string) (*Record, error) {
 		return nil, fmt.Errorf("images: failed to read %s: %w", path, err)
 	}
 	for _, l := range r.Layers {
-		if !keyForm(l) {
+		if !keyForm.MatchString(l) {
 			return nil, fmt.Errorf("images: %s: layer: got %q, want a digest", path, cut(l))
 		}
 	}
 	return &r, nil
 }
 
-func keyForm(k string) bool { return hexForm.MatchString(strings.TrimPrefix(k, "c")) }
+var keyForm = regexp.MustCompile(`^c?[0-9a-f]{64}$`) // see chained
 
 // List gives the images, by name.
 func (s *Store) List() ([]Record, error) {

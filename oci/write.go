@@ -180,7 +180,7 @@ func (w *layerWriter) content(f File) error {
 		return &changedError{f.Path, "changed while it was read: run again when nothing writes there"}
 	}
 	if sum != nil && hex.EncodeToString(sum.Sum(nil)) != f.MD5 {
-		return &changedError{f.Path, "is not what its package shipped"}
+		return &changedError{f.Path, "is not what its package shipped: install the package again (apt-get install --reinstall), or take it with :base {:host [...] :changed :take}"}
 	}
 	return nil
 }

@@ -125,10 +125,11 @@ func (a *app) withImages(home, quiet bool, f func(context.Context, *core.Images)
 	}
 	defer done()
 	if !quiet {
-		start := time.Now()
-		i.Progress = func(text string) {
-			if time.Since(start) > time.Second {
+		last := time.Now()
+		i.Progress = func(text string) { // from one goroutine
+			if time.Since(last) > time.Second {
 				fmt.Fprintf(a.std.Err, "zeno: %s\n", harmless(text))
+				last = time.Now()
 			}
 		}
 	}
@@ -195,7 +196,7 @@ func (cmd *imageBuild) read(a *app) (oci.Spec, error) {
 		d.DisallowUnknownFields()
 		err = d.Decode(&spec)
 	} else if err == nil {
-		err = decodeEDN(string(text), &spec)
+		err = decodeEDN(string(text), (*core.ImageSpec)(&spec))
 	}
 	if err == nil {
 		full := spec.WithDefaults()

@@ -13,6 +13,7 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -46,7 +47,7 @@ func (s *Source) Realise(ctx context.Context, spec *oci.Spec, progress func(stri
 	if err != nil {
 		return nil, err
 	}
-	h := &host{root: root, db: db, moved: readDiversions(filepath.Join(db.dir, "diversions"))}
+	h := &host{root: root, db: db, take: spec.Base.Changed == "take", moved: readDiversions(filepath.Join(db.dir, "diversions"))}
 	h.lookMerged()
 	progress(fmt.Sprintf("%d packages of this host", len(found)))
 	c := &oci.Closure{Env: map[string]string{}}
@@ -56,11 +57,14 @@ func (s *Source) Realise(ctx context.Context, spec *oci.Spec, progress func(stri
 			return nil, context.Cause(ctx)
 		}
 		p, err := h.open(st, c)
+		if err == nil {
+			err = p.look(c)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("package %s: %w", st.name, err)
 		}
-		for _, l := range p.list {
-			have[h.canonical(p.actual(l))] = true
+		for _, f := range p.found {
+			have[f.Name] = true
 		}
 		c.Packages = append(c.Packages, oci.Package{Name: p.st.name + ":" + p.st.arch, Label: st.label(), Key: p.key(), Size: st.size << 10, Files: p.files})
 	}
@@ -73,6 +77,7 @@ type host struct {
 	db     *database
 	merged []string // directories that are links into usr: "bin"
 	moved  map[string]diversion
+	take   bool // what was changed is taken as it is
 }
 
 func (h *host) lookMerged() {
@@ -112,12 +117,14 @@ func readDiversions(file string) map[string]diversion {
 
 // pkg is a package whose lists were read.
 type pkg struct {
-	h    *host
-	st   *stanza
-	list []string          // paths as shipped
-	sums map[string]string // by path as shipped, without the slash
-	gone map[string]bool   // configuration that was changed or removed
-	id   string            // of both lists
+	h     *host
+	st    *stanza
+	list  []string          // paths as shipped
+	sums  map[string]string // by path as shipped, without the slash
+	gone  map[string]bool   // configuration that was changed or removed
+	id    string            // of both lists
+	found []oci.File
+	state string // of files that are taken as they are
 }
 
 func (h *host) open(st *stanza, c *oci.Closure) (*pkg, error) {
@@ -214,7 +221,7 @@ func (p *pkg) key() string {
 		gone = append(gone, g)
 	}
 	sort.Strings(gone)
-	fmt.Fprintf(&b, " -%v", gone)
+	fmt.Fprintf(&b, " -%v%s", gone, p.state)
 	return b.String()
 }
 
@@ -222,46 +229,79 @@ func (p *pkg) key() string {
 var droppable = []string{"usr/share/doc/", "usr/share/man/", "usr/share/locale/", "usr/share/info/", "usr/share/lintian/", "usr/share/help/",
 	"usr/share/groff/", "usr/share/linda/", "usr/share/omf/", "usr/share/gnome/help/", "usr/share/doc-base/", "usr/share/bug/"}
 
-func (p *pkg) files(ctx context.Context, yield func(oci.File) error) error {
+// look finds what of the package is on the host.
+func (p *pkg) look(c *oci.Closure) error {
+	missing := 0
+	state := md5.New()
 	for _, shipped := range p.list {
-		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
-		}
 		if p.gone[shipped] {
 			continue
 		}
-		f, ok, err := p.file(shipped)
+		f, st, err := p.file(shipped)
+		if errors.Is(err, os.ErrNotExist) && p.h.take {
+			missing++
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		if ok {
-			if err := yield(f); err != nil {
-				return err
-			}
+		if st == nil {
+			continue
 		}
+		if p.h.take && st.Mode().IsRegular() {
+			f.MD5 = ""
+			fmt.Fprintln(state, f.Name, st.Size(), st.ModTime().UnixNano())
+		}
+		p.found = append(p.found, f)
+	}
+	if p.h.take {
+		p.state = fmt.Sprintf(" %d %x", missing, state.Sum(nil))
+	}
+	if missing > 0 {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("package %s: %d of its files are missing on this host", p.st.name, missing))
 	}
 	return nil
 }
 
-func (p *pkg) file(shipped string) (oci.File, bool, error) {
-	actual := p.actual(shipped)
-	f := oci.File{Name: p.h.canonical(actual), Path: p.h.at(actual)}
-	for _, d := range p.h.merged {
-		if f.Name == d { // a link in the image
-			return f, false, nil
+func (p *pkg) files(ctx context.Context, yield func(oci.File) error) error {
+	for _, f := range p.found {
+		if err := yield(f); err != nil {
+			return err
 		}
 	}
-	st, err := os.Lstat(filepath.Join(p.h.root, f.Name))
+	return ctx.Err()
+}
+
+// missingError says how to get the file back, and that there is another way.
+type missingError struct{ path, pkg string }
+
+func (e *missingError) Error() string {
+	return fmt.Sprintf("%s is missing on this host: apt-get install --reinstall %s, or :base {:host [...] :changed :take}", e.path, e.pkg)
+}
+
+func (e *missingError) Unwrap() error { return os.ErrNotExist }
+
+// file gives one file as the image has it; no FileInfo where it has none.
+func (p *pkg) file(shipped string) (oci.File, os.FileInfo, error) {
+	actual := p.actual(shipped)
+	f := oci.File{Name: p.h.canonical(actual)}
+	f.Path = p.h.at(f.Name)
+	for _, d := range p.h.merged {
+		if f.Name == d { // a link in the image
+			return f, nil, nil
+		}
+	}
+	st, err := os.Lstat(f.Path)
 	if os.IsNotExist(err) {
 		for _, d := range droppable {
 			if strings.HasPrefix(f.Name, d) || f.Name+"/" == d {
-				return f, false, nil
+				return f, nil, nil
 			}
 		}
-		return f, false, fmt.Errorf("%s is missing on this host: apt-get install --reinstall %s", actual, p.st.name)
+		return f, nil, &missingError{actual, p.st.name}
 	}
 	if err != nil {
-		return f, false, err
+		return f, nil, err
 	}
 	f.Mode, f.Size = st.Mode(), st.Size()
 	switch {
@@ -271,10 +311,10 @@ func (p *pkg) file(shipped string) (oci.File, bool, error) {
 	case st.Mode().IsRegular():
 		f.MD5 = p.sums[strings.TrimPrefix(shipped, "/")]
 		if f.MD5 == "" && strings.HasPrefix(f.Name, "etc/") {
-			return f, false, nil // made by a script of the package, for this host
+			return f, nil, nil // made by a script of the package, for this host
 		}
 	default:
-		return f, false, fmt.Errorf("%s: got a %s, want a file, a directory or a link", actual, st.Mode().Type())
+		return f, nil, fmt.Errorf("%s: got a %s, want a file, a directory or a link", actual, st.Mode().Type())
 	}
-	return f, err == nil, err
+	return f, st, err
 }
