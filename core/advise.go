@@ -15,6 +15,7 @@ import (
 	"github.com/reflection-dev/zeno/core/spawn"
 	"github.com/reflection-dev/zeno/core/spawn/backend"
 	"github.com/reflection-dev/zeno/gateway"
+	"github.com/reflection-dev/zeno/sandbox"
 )
 
 // A spawn with a Review has rounds. Its agent answers; an adviser, a second agent on the same endpoint with an empty grant,
@@ -162,14 +163,16 @@ func (r *rounds) advise(ctx context.Context, n int, answer string) (said spawn.A
 // adviser is the adviser's request. What it inherits of the spawn's goes to the same CLI and the same server only.
 func (c *Core) adviser(of spawn.Request, answer string, before []spawn.Advice) (spawn.Request, error) {
 	v := of.Review
-	q := spawn.Request{Role: of.Role, Model: v.Model, Timeout: of.Timeout, Stall: of.Stall, Grace: of.Grace, Sandbox: of.Sandbox, Box: of.Box, Trust: of.Trust,
-		MaxTokens: of.MaxTokens, MaxUSD: of.MaxUSD}
+	q := spawn.Request{Role: of.Role, Model: v.Model, Timeout: of.Timeout, Stall: of.Stall, Grace: of.Grace,
+		Sandbox: of.Sandbox, Box: of.Box, Trust: of.Trust, MaxTokens: of.MaxTokens, MaxUSD: of.MaxUSD}
+	q.Box.Volume, q.Box.Read = "", nil // it judges what it is told, and works nowhere
 	if v.Timeout > 0 {
 		q.Timeout = v.Timeout
 	}
 	q.System, q.Prompt = v.AdviserTexts(strings.ToLower(rand.Text()[:12]), answer, before)
 	other := v.Backend != "" || v.Entry != nil || v.Agent != nil
 	if other {
+		q.Box.Env, q.Box.Secrets, q.Box.Egress = nil, nil, sandbox.Egress{}
 		q.Backend, q.Entry, q.Agent = v.Backend, v.Entry, v.Agent
 		if v.Agent != nil && q.Backend == "" {
 			q.Backend = spawn.Scripted

@@ -168,7 +168,7 @@ exec 3<>"/dev/tcp/${host%%:*}/${host##*:}"
 body='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"eval","arguments":{"code":"(twice '$prompt')"}}}'
 printf 'POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' \
   "$path" "$host" "$ZENO_TOKEN" "${#body}" "$body" >&3
-answer=$(cat <&3 | grep -o '=> [0-9]*' | head -1)
+answer=$(cat <&3 | grep -oE '(>|u003e) [0-9]+' | head -1 | grep -oE '[0-9]+$')
 echo "{\"kind\":\"say\",\"words\":\"thinking\",\"in\":3,\"out\":4}"
 echo "{\"kind\":\"end\",\"words\":\"$answer\"}"
 `
@@ -193,9 +193,9 @@ func TestABackendAsAMap(t *testing.T) {
 	                   {:when {:kind #{:end}} :take {:answer :words}}]}
 	  :install "none" :tried "1"})`)
 	want(t, c, `(def res (spawn/spawn {:role :worker :sandbox :none :backend own :prompt "21" :on-event (fn [e] (swap! heard conj e))}))`, `#'user/res`)
-	want(t, c, `(select-keys res [:status :answer :evals :session :error])`, `{:status :ok, :answer "=> 42", :evals 1, :session "sess-1"}`)
+	want(t, c, `(select-keys res [:status :answer :evals :session :error])`, `{:status :ok, :answer "42", :evals 1, :session "sess-1"}`)
 	want(t, c, `(:usage res)`, `{:tokens-in 3, :tokens-out 4, :usd 0.0}`)
-	want(t, c, `(mapv (juxt :kind :text) @heard)`, `[[:started nil] [:usage nil] [:text "thinking"] [:text "=> 42"] [:ended nil]]`)
+	want(t, c, `(mapv (juxt :kind :text) @heard)`, `[[:started nil] [:text "thinking"] [:usage nil] [:ended nil]]`)
 	want(t, c, `(:backend (first @heard))`, `:own`)
 	// Its own variables are overridden by the spawn; others are an error.
 	want(t, c, `(:status (spawn/spawn {:role :worker :sandbox :none :backend own :prompt "1" :vars {:mode "slow"}}))`, `:ok`)
