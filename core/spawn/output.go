@@ -24,6 +24,7 @@ type output struct {
 	// mcp is the last state the stream reported; skipped counts lines that were too long; junk those that were no JSON.
 	mcp           string
 	skipped, junk int
+	told          backend.Usage // by the last event of it
 	stderr        *tail
 
 	killed string      // why its box was ended from outside
@@ -226,6 +227,9 @@ func (o *output) check(u backend.Update) {
 		return
 	}
 	o.s.used.stream(o.reader.Usage())
-	o.s.emit(Event{Kind: Used, Type: u.Type, Usage: o.s.used.all()})
+	if used := o.s.used.all(); used != o.told {
+		o.told = used
+		o.s.emit(Event{Kind: Used, Type: u.Type, Usage: used})
+	}
 	o.s.checkUsage()
 }
