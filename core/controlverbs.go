@@ -24,6 +24,7 @@ func (c *Core) startControl(ctx context.Context) error {
 	}
 	s := control.New(control.Config{Dir: state, Log: c.conf.Log})
 	s.Register(c.verbs()...)
+	s.Register(c.boxVerbs()...)
 	s.Mount("metrics", c.Metrics().Handler())
 	if err := s.Start(ctx); err != nil {
 		return err

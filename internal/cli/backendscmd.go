@@ -71,6 +71,7 @@ func (s *spawnCmd) preview(a *app, c *core.Core, req spawn.Request) error {
 	for _, tool := range p.Allowed {
 		fmt.Fprintf(out, "tool     %s\n", tool)
 	}
+	printBox(out, p.Box)
 	if p.Missing != "" {
 		fmt.Fprintln(a.std.Err, "zeno: "+p.Missing)
 		return reported(ExitFailed)

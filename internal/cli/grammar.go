@@ -24,13 +24,15 @@ type grammar struct {
 	DryRun   dryRunCmd   `cmd:"" name:"dry-run" help:"Pass hours of a home's processes in a moment, with stand-ins, and tell what would have happened."`
 	Proxy    proxyCmd    `cmd:"" help:"Run the egress proxy of a box by itself, for other backends."`
 	Image    imageCmd    `cmd:"" help:"What boxes run on: build, load, push, inspect, ls, rm, gc."`
+	Sandbox  sandboxCmd  `cmd:"" help:"Boxes: run a program in one; ps, stop, exec."`
+	Volume   volumeCmd   `cmd:"" help:"Directories that outlive boxes: ls, rm."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 	operate
 }
 
 // commands are the words that are no file: `zeno ./init` runs a file of such a name.
 func commands() []string {
-	return append([]string{"init", "demo", "spawn", "eval", "test", "connect", "journal", "backends", "doctor", "dry-run", "proxy", "image", "version"}, operateNames()...)
+	return append([]string{"init", "demo", "spawn", "eval", "test", "connect", "journal", "backends", "doctor", "dry-run", "proxy", "image", "sandbox", "volume", "version"}, operateNames()...)
 }
 
 type programCmd struct {
@@ -59,6 +61,8 @@ type spawnCmd struct {
 	Backend string        `placeholder:"NAME" help:"The agent CLI, such as omp (the default) or claude."`
 	System  string        `placeholder:"TEXT" help:"The system prompt."`
 	Timeout time.Duration `placeholder:"20m" help:"When the spawn ends at the latest."`
+	Sandbox string        `placeholder:"none|FILE" help:"none: no box, the agent can reach what you can. A file: a profile, such as {:egress {:allow [\"pypi.org\"]} :memory \"4G\"}. Default: a box with its model and its endpoint."`
+	Trust   bool          `help:"With --sandbox none: also where a person has to approve what the role may do."`
 	DryRun  bool          `name:"dry-run" help:"Print what would be started, and start nothing: argv, files, names of variables."`
 	JSON    bool          `name:"json" help:"Print the whole result as JSON."`
 }

@@ -38,6 +38,13 @@ func (s *spawnCmd) request(a *app) (spawn.Request, error) {
 	if req.APIKey, err = s.key(a); err != nil {
 		return req, err
 	}
+	if req.Trust = s.Trust; s.Sandbox == spawn.SandboxNone {
+		req.Sandbox = s.Sandbox
+	} else if s.Sandbox != "" {
+		if req.Box, err = readBox(s.Sandbox); err != nil {
+			return req, usage(fmt.Errorf("--sandbox: %w", err))
+		}
+	}
 	if s.Prompt == "-" {
 		req.Prompt, err = a.source("-")
 	}
