@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,9 +111,30 @@ func (c *Core) runTraced(ctx context.Context, r *spawn.Runner, req spawn.Request
 		}
 		req.Env["TRACEPARENT"] = parent
 	}
+	c.recordSecrets(req)
 	res := r.Run(ctx, req)
 	span.End(string(res.Status))
 	return res
+}
+
+// recordSecrets records that an agent without a box is given secrets. One in a box gets none: the proxy records where each
+// goes.
+func (c *Core) recordSecrets(req spawn.Request) {
+	if req.Sandbox != spawn.SandboxNone {
+		return
+	}
+	var names []any
+	for _, n := range req.Secrets {
+		names = append(names, n)
+	}
+	if req.APIKey != "" {
+		names = append(names, cmp.Or(req.APIKeyEnv, "api-key"))
+	}
+	if len(names) == 0 {
+		return
+	}
+	_, _ = c.record(journal.Event{Kind: "secret/use", Role: req.Role, Spawn: req.ID, Outcome: "ok",
+		Data: map[string]any{"secrets": names, "how": "environment"}}) // a failure is reported
 }
 
 // spanOutcome is how something ended, for a span: never what an error says.

@@ -245,3 +245,35 @@ func BenchmarkEvalTraced(b *testing.B) {
 		})
 	}
 }
+
+// An agent's CLI finds the trace it belongs to in its environment, and that it was given a key is recorded, by name.
+func TestACLIKnowsItsTraceAndItsKeyIsRecorded(t *testing.T) {
+	sink := newSpanSink(t)
+	t.Setenv("CORE_TEST_KEY", "hush-hush-2")
+	c := cli(t, tracedProgram, map[string]string{"fake": `echo "{\"answer\":\"$TRACEPARENT\"}"`})
+	if err := c.Traces().Start(context.Background(), observe.Export{Endpoint: sink.URL}); err != nil {
+		t.Fatal(err)
+	}
+	parent := eval(t, c, `(:answer (spawn/spawn {:id "cli-1" :role :worker :backend "fake" :sandbox :none :prompt "x" :model "m" :api-key-env "CORE_TEST_KEY" :timeout "20s"}))`)
+	if err := c.Traces().Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	sink.mu.Lock()
+	if len(sink.spans) != 1 || !strings.Contains(parent, "00-"+sink.spans[0].Trace+"-"+sink.spans[0].ID+"-01") {
+		t.Errorf("TRACEPARENT of the CLI: got %s, want that of %+v", parent, sink.spans)
+	}
+	sink.mu.Unlock()
+	es, err := c.Journal().Since(context.Background(), 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used []any
+	for _, e := range es {
+		if e.Kind == "secret/use" && e.Spawn == "cli-1" {
+			used, _ = e.Data["secrets"].([]any)
+		}
+	}
+	if len(used) != 1 || used[0] != "CORE_TEST_KEY" {
+		t.Errorf("the use of the key: got %v, want its name", used)
+	}
+}

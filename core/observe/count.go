@@ -46,12 +46,25 @@ func (m *Metrics) rest(role, outcome string, e journal.Event) {
 		m.runTime.WithLabelValues(process).Observe(e.Elapsed.Seconds())
 	case e.Kind == "process/step":
 		m.stepFails.WithLabelValues(m.name("process", text(e.Data["process"]))).Inc()
+	case e.Kind == "egress":
+		m.egress.WithLabelValues(m.name("what", text(e.Data["what"])), outcome).Inc()
+		if text(e.Data["what"]) == "request" {
+			m.used(e.Data["secrets"])
+		}
 	case e.Kind == "secret/use":
-		m.secrets.WithLabelValues(outcome).Inc()
+		m.used(e.Data["secrets"])
 	case room == "ask":
 		m.asks.WithLabelValues(role, m.name("state", name)).Inc()
 	case room == "control":
 		m.commands.WithLabelValues(m.name("command", name)).Inc()
+	}
+}
+
+// used counts the secrets of these names.
+func (m *Metrics) used(names any) {
+	list, _ := names.([]any)
+	for _, n := range list {
+		m.secrets.WithLabelValues(m.name("secret", text(n))).Inc()
 	}
 }
 

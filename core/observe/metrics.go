@@ -37,14 +37,14 @@ type JournalState struct {
 
 // counts are the metrics that grow.
 type counts struct {
-	events, evals, steps, calls, refusals, started, spawns, tokens, usd, runs, stepFails, asks, once, commands, secrets *prometheus.CounterVec
-	evalTime, callTime, spawnTime, runTime                                                                              *prometheus.HistogramVec
+	events, evals, steps, calls, refusals, started, spawns, tokens, usd, runs, stepFails, asks, once, commands, secrets, egress *prometheus.CounterVec
+	evalTime, callTime, spawnTime, runTime                                                                                      *prometheus.HistogramVec
 }
 
 // NewMetrics makes the metrics of an instance of that version. state is asked at each scrape; it must be quick.
 func NewMetrics(version string, state func() State) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), names: map[string]*labels{}}
-	for _, l := range []string{"kind", "role", "outcome", "capability", "reason", "backend", "status", "direction", "process", "state", "command"} {
+	for _, l := range []string{"kind", "role", "outcome", "capability", "reason", "backend", "status", "direction", "process", "state", "command", "what", "secret"} {
 		m.names[l] = &labels{}
 	}
 	m.makeCounters()
@@ -81,7 +81,8 @@ func (m *Metrics) makeCounters() {
 	m.asks = m.counter("asks_total", "Changes of questions to a person, by the state they came to.", "role", "state")
 	m.once = m.counter("once_total", "Work to be done once, by the state it came to.", "state")
 	m.commands = m.counter("operator_commands_total", "Commands of the operator.", "command")
-	m.secrets = m.counter("secret_uses_total", "Requests that a secret was put into on their way out of a box.", "outcome")
+	m.secrets = m.counter("secret_uses_total", "Uses of a secret: requests of a box that it was put into, and agents without a box that got it.", "secret")
+	m.egress = m.counter("egress_total", "What the proxies of boxes have seen, by what it was.", "what", "outcome")
 }
 
 func (m *Metrics) makeTimes() {

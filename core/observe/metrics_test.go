@@ -35,7 +35,8 @@ func TestEventsAreCounted(t *testing.T) {
 		{Kind: journal.OnceStarted}, {Kind: journal.OnceEnded, Outcome: "done"},
 		{Kind: "process/run", Outcome: "ok", Elapsed: time.Second, Data: map[string]any{"process": "p"}},
 		{Kind: "process/step", Outcome: "error", Data: map[string]any{"process": "p"}},
-		{Kind: "ask/asked", Role: "worker"}, {Kind: "control/freeze", Outcome: "ok"}, {Kind: "secret/use", Outcome: "ok"},
+		{Kind: "ask/asked", Role: "worker"}, {Kind: "control/freeze", Outcome: "ok"}, {Kind: "secret/use", Data: map[string]any{"secrets": []any{"KEY"}}},
+		{Kind: "egress", Outcome: "ok", Data: map[string]any{"what": "request", "secrets": []any{"KEY", "OTHER"}}}, {Kind: "egress", Outcome: "refused", Data: map[string]any{"what": "secret", "secrets": []any{"KEY"}}},
 		{Kind: "of-a-later-version", Data: map[string]any{"tokens-in": "NaN"}},
 	} {
 		e.Seq = uint64(i + 1)
@@ -49,8 +50,8 @@ func TestEventsAreCounted(t *testing.T) {
 		`zeno_spawns_ended_total{backend="scripted",role="worker",status="ok"} 1`, `zeno_spawn_seconds_sum{role="worker"} 60`,
 		`zeno_tokens_total{direction="in",role="worker"} 100`, `zeno_usd_total{role="worker"} 0.5`, `zeno_once_total{state="done"} 1`,
 		`zeno_process_runs_total{outcome="ok",process="p"} 1`, `zeno_process_step_failures_total{process="p"} 1`, `zeno_asks_total{role="worker",state="asked"} 1`,
-		`zeno_operator_commands_total{command="freeze"} 1`, `zeno_secret_uses_total{outcome="ok"} 1`, `zeno_journal_events_total{kind="of-a-later-version"} 1`,
-		`zeno_processes{state="waiting"} 3`, `zeno_spawns{state="running"} 2`, `zeno_asks_waiting 1`, `zeno_frozen 1`, `zeno_journal_seq 14`,
+		`zeno_operator_commands_total{command="freeze"} 1`, `zeno_secret_uses_total{secret="KEY"} 2`, `zeno_egress_total{outcome="refused",what="secret"} 1`, `zeno_journal_events_total{kind="of-a-later-version"} 1`,
+		`zeno_processes{state="waiting"} 3`, `zeno_spawns{state="running"} 2`, `zeno_asks_waiting 1`, `zeno_frozen 1`, `zeno_journal_seq 16`,
 		`zeno_journal_waiting_events 7`, `zeno_journal_failing 1`, `version="1.0"`, "go_goroutines ",
 	} {
 		if !strings.Contains(got, want) {
