@@ -189,7 +189,7 @@ func (b *boxes) proxy(ctx context.Context, s *sandbox.Spec) (sandbox.Proxy, erro
 	if err := full.Validate(); err != nil { // before a secret is looked up
 		return nil, err
 	}
-	conf := egress.Config{Policy: egress.Policy{Default: egress.Mode(s.Egress.Default)}, Event: b.c.egressOf(s.Name)}
+	conf := egress.Config{Policy: egress.Policy{Default: egress.Mode(s.Egress.Default)}, Roots: b.c.conf.Roots, Event: b.c.egressOf(s.Name)}
 	for i, r := range s.Egress.Allow {
 		rule, err := egress.ParseRule(r.Host)
 		if err != nil {
