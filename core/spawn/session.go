@@ -70,7 +70,7 @@ func (s *run) fillDirs(d dirs, rehome string) error {
 		return &requestError{err}
 	}
 	c := sessionCopy{from: from, to: d.session, rest: s.conf.MaxSession, rehome: rehome,
-		oldHome: filepath.Join(s.spawnsDir(), filepath.Base(from), "home"), newHome: d.home}
+		oldRoot: filepath.Join(s.spawnsDir(), filepath.Base(from)) + "/", newRoot: d.root + "/"}
 	return c.run()
 }
 

@@ -18,8 +18,8 @@ type sessionCopy struct {
 	from, to string
 	// rest is how many bytes may still be copied.
 	rest int64
-	// rehome is backend.Backend.Rehome; oldHome becomes newHome in the files it matches.
-	rehome, oldHome, newHome string
+	// rehome is backend.Backend.Rehome; oldRoot becomes newRoot in the files it matches, each with its last slash.
+	rehome, oldRoot, newRoot string
 }
 
 // run copies regular files only: a link in there was made by an agent and may point anywhere.
@@ -70,7 +70,7 @@ func (c *sessionCopy) file(from, to string) error {
 	return nil
 }
 
-// maxHead bounds the beginning of a file in which the home is replaced: its header lines.
+// maxHead bounds the beginning of a file in which the spawn's directory is replaced: its header lines.
 const maxHead = 8 << 10
 
 // content is what the copy of a file holds.
@@ -84,7 +84,7 @@ func (c *sessionCopy) content(in io.Reader, name string) (io.Reader, error) {
 		return nil, err
 	}
 	length := len(head)
-	head = bytes.ReplaceAll(head, []byte(c.oldHome), []byte(c.newHome))
+	head = bytes.ReplaceAll(head, []byte(c.oldRoot), []byte(c.newRoot))
 	if _, err := buffered.Discard(length); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func TestSessionCopy(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", filepath.Join(from, "link")); err != nil {
 		t.Fatal(err)
 	}
-	c := sessionCopy{from: from, to: to, rest: 1 << 20, rehome: "*.jsonl", oldHome: "/old/home", newHome: "/new/longer/home"}
+	c := sessionCopy{from: from, to: to, rest: 1 << 20, rehome: "*.jsonl", oldRoot: "/old/home", newRoot: "/new/longer/home"}
 	if err := c.run(); err != nil {
 		t.Fatal(err)
 	}

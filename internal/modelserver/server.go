@@ -30,7 +30,7 @@ type Config struct {
 	Latency time.Duration
 	// Status, where not zero, refuses every request to a model with that code and an error in the dialect's form.
 	Status int
-	// Malformed breaks off each streamed answer in the middle of an event.
+	// Malformed breaks off each answer in the middle, a streamed one in the middle of an event.
 	Malformed bool
 	// Decide, where given and where it says so, takes the place of the marks: a model that looks at what it is told. It is
 	// called from many goroutines.
@@ -165,6 +165,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, more 
 	switch {
 	case conf.Status != 0:
 		d.refuse(w, conf.Status, fmt.Sprintf("scripted failure %d", conf.Status))
+	case !talk.Stream && conf.Malformed:
+		data, _ := json.Marshal(d.whole(talk, move))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(data[:len(data)/2])
 	case !talk.Stream:
 		writeJSON(w, http.StatusOK, d.whole(talk, move))
 	default:

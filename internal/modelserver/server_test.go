@@ -140,6 +140,28 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestMalformedWhole: an answer that is not streamed is cut as well.
+func TestMalformedWhole(t *testing.T) {
+	s := New(Config{Malformed: true})
+	defer s.Close()
+	for path, body := range bodies(false) {
+		if _, answer := post(t, s.URL+path, body); answer == "" || json.Valid([]byte(answer)) {
+			t.Errorf("%s: got %q, want the beginning of JSON", path, answer)
+		}
+	}
+}
+
+// TestDecide: a decision of the test's own comes before the marks.
+func TestDecide(t *testing.T) {
+	s := New(Config{Decide: func(c Conversation) (Move, bool) { return Move{Say: "DECIDED " + c.Model}, len(c.Tools) > 0 }})
+	defer s.Close()
+	for path, body := range bodies(true) {
+		if _, answer := post(t, s.URL+path, body); !strings.Contains(answer, "DECIDED m") {
+			t.Errorf("%s: got %s, want what was decided", path, answer)
+		}
+	}
+}
+
 func ExampleNew() {
 	s := New(Config{})
 	defer s.Close()

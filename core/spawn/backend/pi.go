@@ -32,6 +32,8 @@ func pi() Backend {
 			"agent/models.json": {Data: piModels(), If: "base-url"},
 			"system.md":         {Text: "${system}", If: "system"},
 		},
+		// A session that began elsewhere is not resumed but asked about, and there is nobody to answer.
+		Rehome:   "*.jsonl",
 		Vars:     map[string]string{"api": "openai-completions"},
 		ToolName: "mcp__zeno__eval",
 		Stream:   Stream{Rules: ompRules()},
