@@ -219,3 +219,26 @@ func TestALeftHomeLeadsNowhere(t *testing.T) {
 		t.Errorf("victim: got %q, want it untouched", text)
 	}
 }
+
+// TestAVolumeIsTheWorkingDirectory: what an agent leaves in its volume the next one finds; while one has it another is
+// told who.
+func TestAVolumeIsTheWorkingDirectory(t *testing.T) {
+	h, q, _, _ := fakeBoxed(t, `if test -e f; then echo "{\"answer\":\"$(pwd) $(cat f)\"}"; else echo kept > f; `+goodAnswer+`; fi`)
+	q.Box.Volume = "agent-1"
+	want(t, h.Run(context.Background(), q), OK, "")
+	if res := h.Run(context.Background(), q); res.Answer != "/work kept" {
+		t.Errorf("got %+v, want what the first one kept", res)
+	}
+	h.conf.Backends = sh(`echo '{"text":"busy"}'; sleep 30`)
+	q.ID = "holder"
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan Result)
+	go func() { done <- h.Run(ctx, q) }()
+	for !strings.Contains(h.said(), "busy") {
+		time.Sleep(20 * time.Millisecond)
+	}
+	q.ID = "second"
+	want(t, h.Run(context.Background(), q), Refused, `spawn holder`)
+	cancel()
+	want(t, <-done, Cancelled, "cancelled")
+}
