@@ -43,6 +43,7 @@ func purposes() map[string]string {
 		"zeno.journal":      "What has happened, on record.",
 		"zeno.dry-run":      "Stand-ins for a dry run, in which alone it exists: zeno dry-run.",
 		"zeno.loop":         "What runs again and again until it is stopped.",
+		"zeno.observe":      "Traces and metrics: what an operator sees from outside.",
 		"zeno.sandbox":      "Boxes: running what must not have what you have.",
 		"zeno.secret":       "Where the values of boxes' secrets come from.",
 		"zeno.spawn":        "Running an agent.",
