@@ -44,6 +44,7 @@ func packages(cli string) ([]string, bool) {
 		"pi":              {"@earendil-works/pi-coding-agent@1.6.0"},
 		"mcp-inspector":   {"@modelcontextprotocol/inspector@2.12.0"},
 		"nrepl-client":    {"nrepl-client@0.3.0"},
+		"msb":             {"@superradcompany/microsandbox-linux-x64-gnu@0.6.18"},
 		"mcp-conformance": {"@modelcontextprotocol/conformance@0.2.0-alpha.12"}, // 0.1 has no scenarios of the stateless revision
 	}
 	list, ok := pinned[cli]
@@ -60,14 +61,7 @@ func Need(t testing.TB, cli string) string {
 	if testing.Short() {
 		t.Skip("npmcli: skipped by -short")
 	}
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		missing(t, "npm: not found; install it (Debian: apt-get install npm)")
-	}
-	cache, err := cacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	npm, cache := tools(t)
 	var path []string
 	for _, name := range []string{cli, "node"} {
 		bin, err := install(t, npm, cache, name)
@@ -77,6 +71,33 @@ func Need(t testing.TB, cli string) string {
 		path = append(path, bin)
 	}
 	return strings.Join(append(path, "/usr/local/bin", "/usr/bin", "/bin"), string(os.PathListSeparator))
+}
+
+// Modules returns the node_modules directory that holds the named package, for one that has no program of npm's making.
+func Modules(t testing.TB, name string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("npmcli: skipped by -short")
+	}
+	npm, cache := tools(t)
+	bin, err := install(t, npm, cache, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Dir(bin)
+}
+
+// tools gives npm and the directory it installs into.
+func tools(t testing.TB) (npm, cache string) {
+	t.Helper()
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		missing(t, "npm: not found; install it (Debian: apt-get install npm)")
+	}
+	if cache, err = cacheDir(); err != nil {
+		t.Fatal(err)
+	}
+	return npm, cache
 }
 
 func missing(t testing.TB, reason string) {
@@ -105,7 +126,7 @@ func install(t testing.TB, npm, cache, cli string) (string, error) {
 	list, _ := packages(cli)
 	prefix := filepath.Join(cache, dirName(list))
 	bin := filepath.Join(prefix, "node_modules", ".bin")
-	if _, err := os.Stat(bin); err == nil {
+	if _, err := os.Stat(prefix); err == nil {
 		return bin, nil
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
@@ -116,7 +137,7 @@ func install(t testing.TB, npm, cache, cli string) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	if _, err := os.Stat(bin); err == nil {
+	if _, err := os.Stat(prefix); err == nil {
 		return bin, nil
 	}
 	fmt.Fprintf(os.Stderr, "npmcli: installing %s from npm into %s\n", strings.Join(list, " "), prefix)
