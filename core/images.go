@@ -12,6 +12,7 @@ import (
 
 	"github.com/reflection-dev/zeno/oci"
 	"github.com/reflection-dev/zeno/oci/dpkg"
+	"github.com/reflection-dev/zeno/oci/nix"
 	"github.com/reflection-dev/zeno/oci/registry"
 	"github.com/reflection-dev/zeno/sandbox"
 )
@@ -45,7 +46,7 @@ func (i *Images) builder(secrets []string) *oci.Builder {
 	pull := func(ctx context.Context, name, arch string) (*oci.Image, error) {
 		return registry.Pull(ctx, name, arch, oci.Limits{})
 	}
-	return &oci.Builder{Host: &dpkg.Source{}, Pull: pull, Cache: filepath.Join(i.Dir, "digests"),
+	return &oci.Builder{Host: &dpkg.Source{}, Nix: &nix.Source{Roots: filepath.Join(i.Dir, "roots")}, Pull: pull, Cache: filepath.Join(i.Dir, "digests"),
 		Secrets: secrets, Progress: i.Progress}
 }
 

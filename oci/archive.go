@@ -292,7 +292,7 @@ func blobName(h v1.Hash) string { return filepath.ToSlash(filepath.Join("blobs",
 
 // blob reads metadata that is called by its digest, and checks that.
 func (a *Archive) blob(h v1.Hash) ([]byte, error) {
-	if h.Algorithm != "sha256" || !hexForm.MatchString(h.Hex) {
+	if h.Algorithm != "sha256" || !isHex(h.Hex) {
 		return nil, fmt.Errorf("digest: got %q, want sha256", h)
 	}
 	b, err := small(a.files, blobName(h), a.limits.Meta)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
@@ -61,7 +62,7 @@ func newImage(raw []byte, layers []Layer, lim Limits) (*Image, error) {
 		return nil, fmt.Errorf("image: got one for %s, want linux", os)
 	}
 	for n, id := range ids {
-		if id.Algorithm != "sha256" || !hexForm.MatchString(id.Hex) {
+		if id.Algorithm != "sha256" || !isHex(id.Hex) {
 			return nil, fmt.Errorf("image: digest of layer %d: got %q, want sha256", n, id)
 		}
 		layers[n].DiffID = id.String()
@@ -69,14 +70,22 @@ func newImage(raw []byte, layers []Layer, lim Limits) (*Image, error) {
 	return i, nil
 }
 
-var (
-	hexForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	refForm = regexp.MustCompile(`^(?:[a-zA-Z0-9][a-zA-Z0-9.-]*(?::[0-9]{1,5})?/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$`)
-)
+// Expressions are made when they are first used: a program that uses no image does not pay for them.
+var refForm = form(`^(?:[a-zA-Z0-9][a-zA-Z0-9.-]*(?::[0-9]{1,5})?/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$`)
+
+func form(re string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(re) })
+}
+
+// isHex tells a sha256 in hex.
+func isHex(s string) bool {
+	b, err := hex.DecodeString(s)
+	return err == nil && len(b) == sha256.Size && strings.ToLower(s) == s
+}
 
 // ParseRef gives a name with its tag: "zeno-agent" is "zeno-agent:latest".
 func ParseRef(s string) (string, error) {
-	if len(s) > 255 || !refForm.MatchString(s) {
+	if len(s) > 255 || !refForm().MatchString(s) {
 		return "", fmt.Errorf("image: name: got %q, want one such as zeno-agent:base or ghcr.io/me/agent:1", cut(s))
 	}
 	if !strings.Contains(s[strings.LastIndexByte(s, '/')+1:], ":") {

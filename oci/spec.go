@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -66,16 +65,16 @@ func (s Spec) WithDefaults() Spec {
 }
 
 var (
-	tagForm  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
-	envForm  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	userForm = regexp.MustCompile(`^[0-9]{1,5}(:[0-9]{1,5})?$`)
+	tagForm  = form(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+	envForm  = form(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	userForm = form(`^[0-9]{1,5}(:[0-9]{1,5})?$`)
 )
 
 // Validate checks a spec that WithDefaults has filled in. The error names the field. Secrets are names of secrets that are
 // declared: an environment that has one is refused.
 func (s *Spec) Validate(secrets []string) error {
 	if _, err := ParseRef(s.Name + ":" + s.Tag); err != nil || strings.Contains(path.Base(s.Name), ":") {
-		if !tagForm.MatchString(s.Tag) {
+		if !tagForm().MatchString(s.Tag) {
 			return bad(":tag", "got %q, want letters, digits, '_', '.' and '-', at most 128", cut(s.Tag))
 		}
 		return bad(":name", "got %q, want one such as zeno-agent or ghcr.io/me/agent", cut(s.Name))
@@ -150,7 +149,7 @@ func (s *Spec) checkProgram() error {
 		return bad(":workdir", "got %q, want an absolute path such as /work", cut(s.Workdir))
 	}
 	if s.User != "" {
-		ok := userForm.MatchString(s.User)
+		ok := userForm().MatchString(s.User)
 		for _, n := range strings.Split(s.User, ":") {
 			v, err := strconv.Atoi(n)
 			ok = ok && err == nil && v <= maxID
@@ -174,7 +173,7 @@ func (s *Spec) checkProgram() error {
 
 func (s *Spec) checkEnv(secrets []string) error {
 	for k, v := range s.Env {
-		if !envForm.MatchString(k) {
+		if !envForm().MatchString(k) {
 			return bad(":env", "got the name %q, want letters, digits and '_'", cut(k))
 		}
 		if strings.IndexByte(v, 0) >= 0 || !utf8.ValidString(v) || len(v) > 64<<10 {

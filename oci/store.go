@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sort"
 	"strings"
 	"time"
@@ -199,14 +198,15 @@ func readRecord(path string) (*Record, error) {
 		return nil, fmt.Errorf("images: failed to read %s: %w", path, err)
 	}
 	for _, l := range r.Layers {
-		if !keyForm.MatchString(l) {
+		if !isKey(l) {
 			return nil, fmt.Errorf("images: %s: layer: got %q, want a digest", path, cut(l))
 		}
 	}
 	return &r, nil
 }
 
-var keyForm = regexp.MustCompile(`^c?[0-9a-f]{64}$`) // see chained
+// isKey tells names of layers: see chained.
+func isKey(k string) bool { return isHex(k) || k != "" && k[0] == 'c' && isHex(k[1:]) }
 
 // List gives the images, by name.
 func (s *Store) List() ([]Record, error) {

@@ -1,0 +1,192 @@
+package nix_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reflection-dev/zeno/oci"
+	"github.com/reflection-dev/zeno/oci/nix"
+)
+
+// offline is nix without a daemon, a network or users of its own.
+const offline = "NIX_CONFIG=experimental-features = nix-command flakes\nbuild-users-group =\nsubstituters =\nsandbox = false\nflake-registry ="
+
+// real gives a source that calls the real nix, and the test flake.
+func real(t *testing.T) (*nix.Source, string) {
+	t.Helper()
+	for _, p := range []string{"nix", "busybox"} {
+		if _, err := exec.LookPath(p); err != nil || runtime.GOARCH != "amd64" || os.Geteuid() != 0 {
+			if os.Getenv("ZENO_CI") != "" {
+				t.Fatalf("%s: want it installed (.ci/need), on amd64, as root", p)
+			}
+			t.Skipf("this takes root on amd64 and %s", p)
+		}
+	}
+	dir := t.TempDir()
+	text, err := os.ReadFile("testdata/flake/flake.nix")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bb, err := os.ReadFile("/bin/busybox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.MkdirAll(filepath.Join(dir, "bb"), 0o755)
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "flake.nix"), text, 0o644), os.WriteFile(filepath.Join(dir, "bb/busybox"), bb, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return &nix.Source{Env: []string{offline}, Roots: t.TempDir()}, "path:" + dir
+}
+
+func build(t *testing.T, s *nix.Source, spec oci.Spec) (*oci.Built, error) {
+	t.Helper()
+	spec.Name = "t"
+	b, err := (&oci.Builder{Nix: s}).Build(context.Background(), spec)
+	if err == nil {
+		t.Cleanup(b.Close)
+	}
+	return b, err
+}
+
+// With the real nix: the image has the closure, links where programs look, and one digest for any order and store.
+func TestRealNix(t *testing.T) {
+	s, flake := real(t)
+	names := []string{flake + "#hello", flake + "#sh", flake + "#cacert", flake + "#only-here"}
+	one, err := build(t, s, oci.Spec{Packages: names})
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := build(t, s, oci.Spec{Packages: []string{names[3], names[2], names[1], names[0], names[0]}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := t.TempDir()
+	moved := *s
+	moved.Args, moved.Store = []string{"--store", elsewhere}, elsewhere
+	three, err := build(t, &moved, oci.Spec{Packages: names})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one.Digest != two.Digest || one.Digest != three.Digest {
+		t.Errorf("got digests %s, another order %s, another store %s; want one", one.Digest, two.Digest, three.Digest)
+	}
+	st := &oci.Store{Dir: t.TempDir()}
+	rec, err := st.Load(context.Background(), "t", one.Image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := merged(t, st, rec)
+	out, err := exec.Command("chroot", root, "/usr/bin/env", "hello").CombinedOutput()
+	if err != nil || string(out) != "from-lib\n" {
+		t.Errorf("in the image: got %q %v", out, err)
+	}
+	if b, _ := os.ReadFile(filepath.Join(root, "etc/ssl/certs/ca-certificates.crt")); string(b) != "certificate\n" || rec.Env["SSL_CERT_FILE"] == "" {
+		t.Errorf("the CA bundle: got %q, %v", b, rec.Env)
+	}
+	if st, err := os.Lstat(filepath.Join(root, "etc/passwd")); err != nil || !st.Mode().IsRegular() {
+		t.Errorf("/etc/passwd: got %v %v, want a file", st, err)
+	}
+}
+
+// merged copies the layers over each other.
+func merged(t *testing.T, s *oci.Store, r *oci.Record) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, l := range r.Layers {
+		if out, err := exec.Command("cp", "-a", filepath.Join(s.Dir, "layers", l)+"/.", root).CombinedOutput(); err != nil {
+			t.Fatalf("%v %s", err, out)
+		}
+	}
+	return root
+}
+
+// Each way in which nix fails is one line, with the package's name and what to do.
+func TestRealErrors(t *testing.T) {
+	s, flake := real(t)
+	for name, want := range map[string]string{
+		flake + "#helo":    "did you mean hello",
+		flake + "#number":  "no package",
+		flake + "#fails":   "the reason",
+		flake + "#foreign": "cannot build",
+		"git":              "no network, or nixpkgs",
+		"/nowhere#x":       "nix failed",
+	} {
+		_, err := build(t, s, oci.Spec{Packages: []string{name}})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: got %v, want one line with %q", name, err, want)
+		}
+	}
+	if _, err := build(t, s, oci.Spec{Packages: []string{flake + "#hello", flake + "#clash"}}); err == nil || !strings.Contains(err.Error(), flake+"#hello") || !strings.Contains(err.Error(), flake+"#clash") {
+		t.Errorf("a conflict: got %v, want both packages", err)
+	}
+	if _, err := build(t, s, oci.Spec{Packages: []string{flake + "#hello", flake + "#clash"}, Conflicts: "first"}); err != nil {
+		t.Errorf("a conflict, :first: %v", err)
+	}
+	missing := &nix.Source{}
+	t.Setenv("PATH", "")
+	if _, err := build(t, missing, oci.Spec{Packages: []string{"git"}}); err == nil || !strings.Contains(err.Error(), "nix is not installed") {
+		t.Errorf("without nix: got %v", err)
+	}
+}
+
+// A build that is interrupted leaves no builder.
+func TestInterrupted(t *testing.T) {
+	s, flake := real(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := (&oci.Builder{Nix: s}).Build(ctx, oci.Spec{Name: "t", Packages: []string{flake + "#slow"}})
+		done <- err
+	}()
+	running := func() bool { return exec.Command("pgrep", "-f", "^busybox sleep 987").Run() == nil }
+	for i := 0; !running(); i++ {
+		if i > 600 {
+			t.Fatal("the builder did not start")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	for i := 0; running(); i++ {
+		if i > 100 {
+			t.Fatal("the builder runs on")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// A package that is not what nix says it is, at the time of writing, is named.
+func TestChangedPackage(t *testing.T) {
+	s, flake := real(t)
+	elsewhere := t.TempDir()
+	s.Args, s.Store = []string{"--store", elsewhere}, elsewhere
+	b, err := build(t, s, oci.Spec{Packages: []string{flake + "#hello"}, Layers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, _ := filepath.Glob(filepath.Join(elsewhere, "nix/store/*-lib-1.0/lib/liba"))
+	if len(found) != 1 {
+		t.Fatalf("got %v", found)
+	}
+	os.Chmod(filepath.Dir(found[0]), 0o755)
+	os.Chmod(found[0], 0o644)
+	os.WriteFile(found[0], []byte("FROM-LIB\n"), 0o644)
+	file := filepath.Join(t.TempDir(), "i.tar")
+	_, err = oci.Save(context.Background(), b.Image, "none", t.TempDir(), oci.ArchiveFile{Path: file})
+	if err == nil || !strings.Contains(err.Error(), "lib-1.0") {
+		t.Errorf("got %v, want lib-1.0 named", err)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a part of an image was left")
+	}
+}
