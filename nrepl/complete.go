@@ -12,7 +12,7 @@ import (
 const maxCandidates = 500
 
 // opComplete lists what a prefix may go on to: names of the namespace and those it sees, names behind an alias or a
-// namespace, namespaces, aliases, special forms.
+// namespace, namespaces, aliases, special forms; and after a colon keywords.
 func (s *Server) opComplete(r *request) {
 	prefix := r.text("prefix", "symbol")
 	if r.wrong("prefix") || r.wrong("symbol") {
@@ -25,7 +25,7 @@ func (s *Server) opComplete(r *request) {
 	}
 	found := []bencode.Dict{}
 	err := s.tool(r, func(t *value.Thread, ns *value.Namespace) {
-		c := &completer{t: t, ns: ns, prefix: prefix, extra: extra}
+		c := &completer{t: t, ns: ns, prefix: prefix, extra: extra, keywords: s.conf.Env.CompleteKeyword}
 		c.all()
 		found = c.sorted()
 	})
@@ -37,15 +37,22 @@ func (s *Server) opComplete(r *request) {
 }
 
 type completer struct {
-	t      *value.Thread
-	ns     *value.Namespace
-	prefix string
-	extra  []string
-	found  map[string]bencode.Dict
+	t        *value.Thread
+	ns       *value.Namespace
+	prefix   string
+	extra    []string
+	keywords func(ns *value.Namespace, text string) []string
+	found    map[string]bencode.Dict
 }
 
 func (c *completer) all() {
 	c.found = map[string]bencode.Dict{}
+	if strings.HasPrefix(c.prefix, ":") {
+		for _, k := range c.keywords(c.ns, c.prefix) {
+			c.add(k, "keyword", "")
+		}
+		return
+	}
 	if qualifier, _, ok := strings.Cut(c.prefix, "/"); ok && qualifier != "" {
 		c.members(qualifier)
 		return

@@ -92,20 +92,12 @@ func (c *inboxCmd) print(a *app, q ask.Ask, whole bool) error {
 	if c.JSON {
 		return printJSON(a.std.Out, q)
 	}
-	from := "the program"
-	if q.Role != "" {
-		from = q.Role + " " + q.Spawn
-	}
-	const at = "2006-01-02 15:04"
 	if !whole {
-		_, err := fmt.Fprintf(a.std.Out, "%s  %s  until %s  %s\n", q.ID, from, q.Deadline.Local().Format(at), printable(q.Line()))
-		if err == nil && q.State == ask.Unknown {
-			_, err = fmt.Fprintf(a.std.Out, "      unknown: %s\n      zeno answer --resume %s\n", printable(q.Note), q.ID)
-		}
+		_, err := io.WriteString(a.std.Out, askLine(q))
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s  %s  asked %s, until %s\n%s\n", q.ID, q.State, from, q.Asked.Local().Format(at), q.Deadline.Local().Format(at), printable(q.Text))
+	fmt.Fprintf(&b, "%s  %s  %s  asked %s, until %s\n%s\n", q.ID, q.State, askedBy(q), q.Asked.Local().Format(askTime), q.Deadline.Local().Format(askTime), printable(q.Text))
 	line := func(label, text string) {
 		if text != "" {
 			fmt.Fprintf(&b, "%s: %s\n", label, printable(text))
@@ -125,6 +117,24 @@ func (c *inboxCmd) print(a *app, q ask.Ask, whole bool) error {
 	line("note", q.Note)
 	_, err := io.WriteString(a.std.Out, b.String())
 	return err
+}
+
+const askTime = "2006-01-02 15:04"
+
+func askedBy(q ask.Ask) string {
+	if q.Role == "" {
+		return "the program"
+	}
+	return q.Role + " " + q.Spawn
+}
+
+// askLine is a question in a list.
+func askLine(q ask.Ask) string {
+	s := fmt.Sprintf("%s  %s  until %s  %s\n", q.ID, askedBy(q), q.Deadline.Local().Format(askTime), printable(q.Line()))
+	if q.State == ask.Unknown {
+		s += fmt.Sprintf("      unknown: %s\n      zeno answer --resume %s\n", printable(q.Note), q.ID)
+	}
+	return s
 }
 
 // printable is text without what a terminal would act on: an agent has written it.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,14 +13,19 @@ const delimiters = " \t\n()[]{}\"';`,~@^#"
 
 // complete is the REPL's completion: what the word before the cursor may go on to.
 func (r *repl) complete(line string, pos int) (head string, options []string, tail string) {
+	head, word, tail := wordAt(line, pos)
+	if word == "" {
+		return head, nil, tail
+	}
+	return head, r.names(word), tail
+}
+
+// wordAt splits a line at the word that ends at the cursor.
+func wordAt(line string, pos int) (head, word, tail string) {
 	runes := []rune(line)
 	before, tail := string(runes[:min(pos, len(runes))]), string(runes[min(pos, len(runes)):])
 	start := strings.LastIndexAny(before, delimiters) + 1
-	word := before[start:]
-	if word == "" {
-		return before, nil, tail
-	}
-	return before[:start], r.names(word), tail
+	return before[:start], before[start:], tail
 }
 
 // maxOptions bounds how many completions are shown.
@@ -39,8 +43,10 @@ func (r *repl) names(word string) []string {
 	qualifier, _, qualified := strings.Cut(word, "/")
 	switch {
 	case word[0] == ':':
-		r.keywords.each(add)
-		for _, c := range []string{":help", ":quit", ":ns", ":doc"} {
+		for _, k := range r.core.Env().CompleteKeyword(ns, word) {
+			add(k)
+		}
+		for _, c := range replCommands() {
 			add(c)
 		}
 	case qualified:
@@ -84,28 +90,5 @@ func publics(ns *value.Namespace, prefix string, add func(string)) {
 		if !v.Private.Load() {
 			add(prefix + v.Name)
 		}
-	}
-}
-
-// keywords remembers the keywords that were typed. The zero value is empty.
-type keywords struct{ seen map[string]bool }
-
-// maxKeywords bounds how many are remembered.
-const maxKeywords = 5000
-
-func (k *keywords) see(text string) {
-	if k.seen == nil {
-		k.seen = map[string]bool{}
-	}
-	for _, w := range regexp.MustCompile(`::?[A-Za-z*+!_?<>=.-][\w*+!?<>=./#-]*`).FindAllString(text, maxKeywords) {
-		if len(k.seen) < maxKeywords {
-			k.seen[w] = true
-		}
-	}
-}
-
-func (k *keywords) each(f func(string)) {
-	for w := range k.seen {
-		f(w)
 	}
 }

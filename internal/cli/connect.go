@@ -8,7 +8,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/reflection-dev/zeno/core"
 	"github.com/reflection-dev/zeno/core/home"
@@ -151,10 +153,36 @@ func (r *remote) loop(ctx context.Context) error {
 	return nil
 }
 
+// completeTime is how long the other zeno may take to complete a word.
+const completeTime = 2 * time.Second
+
+// complete asks the other zeno what the word before the cursor may go on to.
+func (r *remote) complete(line string, pos int) (head string, options []string, tail string) {
+	head, word, tail := wordAt(line, pos)
+	if word == "" {
+		return head, nil, tail
+	}
+	ctx, cancel := context.WithTimeout(r.app.signals.ctx, completeTime)
+	defer cancel()
+	m, err := r.client.Do(ctx, nrepl.Message{"op": "completions", "prefix": word, "ns": r.ns, "session": r.session}, nil)
+	if err != nil {
+		return head, nil, tail // the next evaluation says so
+	}
+	list, _ := m["completions"].([]any)
+	for _, x := range list {
+		d, _ := x.(nrepl.Message)
+		if c, _ := d["candidate"].(string); strings.HasPrefix(c, word) && c != word && harmless(c) == c && len(options) < maxOptions {
+			options = append(options, c)
+		}
+	}
+	slices.Sort(options)
+	return head, options, tail
+}
+
 func (r *remote) lines() (lines, error) {
 	interactive := terminal(r.app.std.In)
 	if !interactive || !editable(r.app.std) {
 		return newPlain(r.app, interactive), nil
 	}
-	return newEditor(r.app, historyFile(nil, r.app.std.Getenv), func(string, int) (string, []string, string) { return "", nil, "" })
+	return newEditor(r.app, historyFile(nil, r.app.std.Getenv), r.complete)
 }

@@ -12,6 +12,19 @@ import (
 // ownDaemon is what --connect says for the daemon of the home.
 const ownDaemon = "home"
 
+// nreplCmd is `zeno nrepl`: `zeno eval --connect` under the name that scripts of other systems look for.
+type nreplCmd struct {
+	Connect string   `name:"connect" placeholder:"ADDR" default:"home" help:"host:port, the path of a Unix socket, or home for the daemon of the home (the default)."`
+	Expr    []string `short:"e" name:"expr" placeholder:"EXPR" sep:"none" help:"Code. May be given several times: it is joined."`
+	JSON    bool     `name:"json" help:"Print the outcome as JSON: all values, what was printed, the error's class."`
+	File    string   `arg:"" optional:"" help:"A file of code; - or nothing is stdin."`
+}
+
+// Run implements `zeno nrepl`.
+func (cmd *nreplCmd) Run(a *app) error {
+	return (&evalCmd{Connect: cmd.Connect, Expr: cmd.Expr, JSON: cmd.JSON, File: cmd.File}).remote(a)
+}
+
 // remoteOutcome is an evaluation in another zeno as `zeno eval --connect --json` prints it.
 type remoteOutcome struct {
 	Values []string `json:"values"`          // of the forms, in order, as far as it got

@@ -18,6 +18,7 @@ type grammar struct {
 	Eval     evalCmd     `cmd:"" help:"Evaluate code as an agent of a role would: its grant, its limits."`
 	Test     testCmd     `cmd:"" help:"Run test suites written in Lisp: *_test.joke and what lies in directories called test."`
 	Connect  connectCmd  `cmd:"" help:"A REPL in the zeno that serves the home, or -e expressions there."`
+	NREPL    nreplCmd    `cmd:"" name:"nrepl" help:"Evaluate in the zeno that serves the home, for scripts: eval --connect=home."`
 	Journal  journalCmd  `cmd:"" help:"Read and check the record of what happened: verify, tail, show, export, anchor."`
 	Backends backendsCmd `cmd:"" help:"List the agent CLIs that spawns can use: what is installed, which version was tried, how to install."`
 	Doctor   doctorCmd   `cmd:"" help:"Try what this machine can do, and say what is missing and how to get it."`
@@ -32,7 +33,7 @@ type grammar struct {
 
 // commands are the words that are no file: `zeno ./init` runs a file of such a name.
 func commands() []string {
-	return append([]string{"init", "demo", "spawn", "eval", "test", "connect", "journal", "backends", "doctor", "dry-run", "proxy", "image", "sandbox", "volume", "version"}, operateNames()...)
+	return append([]string{"init", "demo", "spawn", "eval", "test", "connect", "nrepl", "journal", "backends", "doctor", "dry-run", "proxy", "image", "sandbox", "volume", "version"}, operateNames()...)
 }
 
 type programCmd struct {
@@ -116,8 +117,8 @@ func prepare(args []string) []string {
 			out = append(out, arg)
 		case exprs:
 			return slices.Concat([]string{"run"}, out, []string{"--"}, args[i:])
-		case arg == "eval":
-			eval = true // it has a -e too
+		case arg == "eval" || arg == "connect" || arg == "nrepl":
+			eval = true // they have a -e too
 			out = append(out, arg)
 		case slices.Contains(commands(), arg):
 			return append(out, args[i:]...)

@@ -23,6 +23,8 @@ func TestPrepare(t *testing.T) {
 		"--home d spawn r p --json": "--home=d spawn r p --json",
 		"spawn r -- -p":             "spawn r -- -p",
 		"eval --role r -e -1":       "eval --role r --expr=-1",
+		"connect -e -1":             "connect --expr=-1",
+		"nrepl --connect=h -e -1":   "nrepl --connect=h --expr=-1",
 		"eval f --json":             "eval f --json",
 		"- a -b":                    "run -- - a -b",
 		"-- x":                      "-- x",

@@ -20,6 +20,7 @@ Usage:
   zeno test [PATHS…] [--watch]            run the tests of *_test.joke and test/
   zeno --daemon [--log-format json]       serve the home headless, for editors and connect
   zeno connect [-e EXPR]                  a REPL in the zeno that serves the home
+  zeno nrepl [-e EXPR | FILE] [--json]    evaluate there, for scripts
   zeno journal verify|tail|show SPAWN     check and read the record of what happened
   zeno dry-run HOME --for 24h             what would happen: virtual clock, stand-ins
   zeno doctor [--need NAME]               try what this machine can do; what is missing
@@ -122,6 +123,19 @@ Examples:
   zeno connect -e '(zeno.loop/processes)'
 
   zeno connect 127.0.0.1:7888`
+}
+
+// Help implements kong.HelpProvider.
+func (nreplCmd) Help() string {
+	return `The same as zeno eval --connect=home. Prints output as it comes and the last value, with --json all values. $ZENO_NREPL_TOKEN is sent where it is set. Exits 1 where the code fails.
+
+Examples:
+
+  zeno nrepl -e '(zeno.loop/processes)'
+
+  zeno --home mine nrepl deploy.joke
+
+  echo '(+ 1 2)' | zeno nrepl --connect 127.0.0.1:7888 --json`
 }
 
 // Help implements kong.HelpProvider.

@@ -32,10 +32,10 @@ type repl struct {
 	session     *lisp.Session
 	interactive bool
 	lines       lines
-	out         *tail // stdout
-	line        int   // of the next input, counted over the conversation
-	failed      bool  // an evaluation has failed
-	keywords    keywords
+	out         *tail  // stdout
+	line        int    // of the next input, counted over the conversation
+	failed      bool   // an evaluation has failed
+	pager       *pager // nil: nothing is paged
 
 	running atomic.Pointer[running] // what ctrl-C interrupts; nil: the prompt is shown
 }
@@ -98,7 +98,21 @@ func (r *repl) open() (lines, error) {
 	if !r.interactive || !editable(r.app.std) {
 		return newPlain(r.app, r.interactive), nil
 	}
-	return newEditor(r.app, historyFile(r.core.Home(), r.app.std.Getenv), r.complete)
+	e, err := newEditor(r.app, historyFile(r.core.Home(), r.app.std.Getenv), r.complete)
+	if err != nil {
+		return nil, err
+	}
+	r.pager = &pager{app: r.app, out: r.out, raw: e.raw, normal: e.normal}
+	return e, nil
+}
+
+// show writes a text that ends in a newline, a screen at a time where that is wanted.
+func (r *repl) show(text string) {
+	if r.pager == nil {
+		_, _ = io.WriteString(r.out, text) // a terminal that has gone is no error of the program
+		return
+	}
+	r.pager.show(text)
 }
 
 func (r *repl) greet() {
@@ -167,7 +181,6 @@ func (r *repl) read() (string, error) {
 		}
 		if len(text) > maxInput || !open.open() && !r.session.Incomplete(text) {
 			r.lines.remember(text)
-			r.keywords.see(text)
 			return text, nil
 		}
 		b.WriteByte('\n')
@@ -187,7 +200,7 @@ func continuation(prompt string) string {
 func (r *repl) eval(text string) {
 	p := printer{session: r.session, out: r.out, nils: r.interactive}
 	if r.interactive {
-		p.max = shownBytes
+		p.max, p.show = shownBytes, r.show
 	}
 	in := lisp.Input{Src: text, File: replFile, Line: r.line, Each: func(t *value.Thread, v value.Value) {
 		r.out.endLine()

@@ -99,6 +99,29 @@ func (s *screen) say(line string) {
 	s.send(line + "\r")
 }
 
+// interrupts presses ctrl-C until the pattern is there: what it is for may just be starting.
+func (s *screen) interrupts(pattern string) {
+	s.t.Helper()
+	re := regexp.MustCompile(pattern)
+	stop := time.After(patienceOfTests)
+	for {
+		time.Sleep(300 * time.Millisecond)
+		s.mu.Lock()
+		there := re.MatchString(s.text)
+		s.mu.Unlock()
+		if there {
+			s.want(pattern)
+			return
+		}
+		s.send(ctrlC)
+		select {
+		case <-stop:
+			s.want(pattern)
+		default:
+		}
+	}
+}
+
 // end waits for the process and wants its exit code.
 func (s *screen) end(code int) {
 	s.t.Helper()
@@ -146,6 +169,8 @@ func TestREPL(t *testing.T) {
 	s.say(`(do (set! *print-length* 3) (range 5))`)
 	s.want(`\(0 1 2 \.\.\.\)`)
 	s.say(`:ns`)
+	s.want(`-- more`)
+	s.send("a")
 	s.want(`\nuser\r\n`)
 	s.say(`:ns user`)
 	s.want(`user`)

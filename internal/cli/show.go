@@ -14,7 +14,9 @@ type printer struct {
 	session *lisp.Session
 	out     io.Writer
 	nils    bool // nil is printed too
-	max     int  // bytes of one value; 0: all
+	max     int  // bytes of one value, which show gets; 0: all of it, to out
+
+	show func(text string) // what a person sees of a value; nil where nobody looks
 }
 
 // value prints v on a line of its own. It may run Lisp code, and an endless seq ends as the evaluation does.
@@ -37,12 +39,28 @@ func (p printer) value(t *value.Thread, v value.Value) {
 	}
 	pr.MaxBytes = 0
 	if p.max > 0 {
-		_, _ = io.WriteString(p.out, string(pr.Buf)+note+"\n")
+		p.show(harmlessText(string(pr.Buf)) + note + "\n")
 		pr.Release(t)
 		return
 	}
 	_ = pr.Flush() // a reader that has gone away is no error of the program
 	_, _ = io.WriteString(p.out, "\n")
+}
+
+// harmlessText is harmless for several lines.
+func harmlessText(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r != '\n' && r != '\t' && unsafeRune(r) }) < 0 {
+		return s
+	}
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		cells := strings.Split(l, "\t")
+		for j, c := range cells {
+			cells[j] = harmless(c)
+		}
+		lines[i] = strings.Join(cells, "\t")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // bound gives the session's number in a var; -1 where it has none.
