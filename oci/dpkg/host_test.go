@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -79,5 +81,50 @@ func TestOtherToolsTakeIt(t *testing.T) {
 		if out := command(t, "chroot", root, "/bin/sh", "-c", "cat /etc/passwd | head -1; ls -ld /tmp | cut -c1-10; head -1 /etc/pki/tls/certs/ca-bundle.crt"); out != "root:x:0:0:root:/root:/bin/sh\ndrwxrwxrwt\n-----BEGIN CERTIFICATE-----\n" {
 			t.Errorf("in the image: got %q", out)
 		}
+	}
+}
+
+// The same packages give the same digest: for another user, in another run, in another order.
+func TestSameDigest(t *testing.T) {
+	need(t, "dpkg-query")
+	spec := oci.Spec{Name: "zeno-test", Base: oci.Base{Host: []string{"dash", "coreutils"}}, Layers: 10}
+	build := func() string {
+		b, err := (&oci.Builder{Host: &dpkg.Source{}}).Build(context.Background(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		return b.Digest
+	}
+	if os.Getenv("ZENO_TEST_DIGEST") != "" {
+		os.Stdout.WriteString("digest " + build() + "\n")
+		return
+	}
+	want := build()
+	spec.Base.Host = []string{"coreutils", "dash", "dash"}
+	if got := build(); got != want {
+		t.Errorf("another order: got %s, want %s", got, want)
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	dir := t.TempDir() // where another user can run it
+	os.Chmod(filepath.Dir(dir), 0o755)
+	os.Chmod(dir, 0o755)
+	text, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(dir, "test")
+	if err := os.WriteFile(exe, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "-test.run", "^TestSameDigest$")
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), "ZENO_TEST_DIGEST=1", "TMPDIR=/tmp")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "digest "+want) {
+		t.Errorf("another user: got %v %s, want %s", err, out, want)
 	}
 }
