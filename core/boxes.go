@@ -78,7 +78,7 @@ func (c *Core) boxFunctions() []value.Builtin {
 type boxForm struct {
 	Name        string            `lisp:"name"`
 	Image       imageForm         `lisp:"image"`
-	Argv        []string          `lisp:"argv,required"`
+	Argv        []string          `lisp:"argv"` // an image may have a command of its own
 	In          string            `lisp:"in"`
 	Volume      string            `lisp:"volume"`
 	Workdir     string            `lisp:"workdir"`
