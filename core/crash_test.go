@@ -32,7 +32,7 @@ type crashJob struct {
 	Home  string
 	Point string   // of a write, or of the way of a question, where it kills itself; "": its parent does
 	N     int      // at the Nth time
-	Args  []string // of the program: its generation, and keys of work to be done once that it asks for again
+	Args  []string // of the program: its generation, the seconds that a body in a box sleeps or "-", and keys of work to be done once that it asks for again
 }
 
 // The points where a child kills itself.
@@ -78,7 +78,7 @@ func crashChildMain() int {
 	idle := backend.Backend{Name: "idle", Argv: []backend.Arg{{Words: []string{"sh"}}, {Words: []string{"-c"}}, {Words: []string{"sleep 300 & sleep 300"}}},
 		Stdin: "${prompt}", ToolName: "eval", Install: "apt-get install dash", Tried: "0.5",
 		Stream: backend.Stream{Rules: []backend.Rule{{Take: map[string][]string{"answer": {"answer"}}}}}}
-	c, err := core.New(core.Config{Home: h, Out: &lineWriter{}, Err: os.Stderr, Guard: self, Path: "/usr/bin:/bin", Serve: true, Args: job.Args,
+	c, err := core.New(core.Config{Home: h, Out: &lineWriter{}, Err: os.Stderr, Guard: self, Path: "/usr/bin:/bin", Serve: true, BoxSelf: true, Args: job.Args,
 		Backends: map[string]backend.Backend{"idle": idle}})
 	if err != nil {
 		fmt.Println("error", err)
@@ -110,8 +110,9 @@ func crashChildMain() int {
 // hardWork is a home under load: processes, work to be done once, agents with an effect, agents that ask a person, and a
 // CLI. It says on stdout what it was told is done. With the generation "end" it begins nothing new.
 const hardWork = `
-(require '[zeno.gateway :as gateway] '[zeno.spawn :as spawn] '[zeno.loop :as loop] '[zeno.journal :as journal] '[zeno.ask :as ask])
+(require '[zeno.gateway :as gateway] '[zeno.spawn :as spawn] '[zeno.loop :as loop] '[zeno.journal :as journal] '[zeno.ask :as ask] '[zeno.sandbox :as sandbox])
 (def gen (first *command-line-args*))
+(def body (second *command-line-args*))
 (def n (atom 0))
 (defn id [kind] (str kind gen "-" (swap! n inc)))
 (defn say [& words] (print (str (apply str (interpose " " words)) "\n")))
@@ -131,7 +132,7 @@ const hardWork = `
 (defn ask-one [] (let [me (id "q")] (when (= :interrupted (:status (spawn/spawn {:id me :role :asker :backend :scripted :prompt me :agent #'patient}))) (say "asked" me))))
 (defn answer-all [] (doseq [q (ask/inbox)]
   (when (= :asked (:state q)) (when (try (ask/answer! (:id q) "yes" "ann") true (catch Exception e false)) (say "answered" (:id q))))))
-(doseq [k (rest *command-line-args*)]
+(doseq [k (drop 2 *command-line-args*)]
   (try (say "again" k (once k)) (catch Exception e (say "unknown" k (name (:zeno/once (ex-data e)))))))
 (when-not (= gen "end")
   (loop/every :once "3ms" #'do-once)
@@ -140,6 +141,9 @@ const hardWork = `
   (loop/every :spawn2 "20ms" #'spawn-one)
   (loop/every :ask "60ms" #'ask-one)
   (spawn/spawn-async {:id (id "c") :role :worker :backend "idle" :sandbox :none :prompt "x" :timeout "5m"}))
+(when-not (= body "-")
+  (future (try (sandbox/run {:argv ["sleep" body]}) (catch Exception e (say "nobox" body))))
+  (loop/every :body "30ms" (fn [] (doseq [b (sandbox/ps)] (say "box" (second (:argv b)))))))
 (loop/every :answer "25ms" #'answer-all)
 `
 
@@ -150,6 +154,7 @@ type crashes struct {
 	said  map[string]map[string]int // by the first word: what, and how often, over all children
 	hits  map[string]int            // kills by point
 	ends  journal.Anchor
+	body  string   // that the child runs in a box; "-": none
 	again []string // keys that the next child asks for again
 }
 
@@ -237,6 +242,7 @@ func (k *crashes) check(fresh map[string]map[string]bool) {
 	waitFor(k.t, "the end of the CLIs and their guards", func() bool {
 		return len(processesWith("HOME="+k.dir))+len(processesWith("ZENO_HOME="+k.dir)) == 0
 	})
+	waitFor(k.t, "the end of what ran in a box", func() bool { return k.body == "-" || !sleeps(k.body) })
 	s, err := journal.Open(ctx, journal.Config{Path: filepath.Join(k.dir, "state", core.JournalFile), LockWait: 10 * time.Second, Retention: journal.Retention{Events: -1}})
 	if err != nil {
 		k.t.Fatal(err)
@@ -265,6 +271,17 @@ func (k *crashes) check(fresh map[string]map[string]bool) {
 			k.again = append(k.again, key)
 		}
 	}
+}
+
+// sleeps tells whether a process sleeps for so many seconds.
+func sleeps(seconds string) bool {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is right
+	for _, f := range files {
+		if b, err := os.ReadFile(f); err == nil && strings.Contains(string(b), "sleep\x00"+seconds) {
+			return true
+		}
+	}
+	return false
 }
 
 // agents wants every acknowledged end of an agent, and every acknowledged effect, in the record.
@@ -296,7 +313,11 @@ func (k *crashes) agents(s *journal.SQLite, fresh map[string]map[string]bool) {
 // kill lets one child work until it is killed, and checks what it left.
 func (k *crashes) kill(gen int) {
 	k.t.Helper()
-	job := crashJob{Args: append([]string{fmt.Sprint("g", gen)}, k.again...)}
+	k.body = "-"
+	if gen%8 == 3 {
+		k.body = fmt.Sprint(1_000_000_000 + rand.IntN(1_000_000_000))
+	}
+	job := crashJob{Args: append([]string{fmt.Sprint("g", gen), k.body}, k.again...)}
 	switch gen % 4 {
 	case 0:
 	case 1:
@@ -339,7 +360,8 @@ func (k *crashes) end() {
 		}
 		return true
 	}
-	k.check(k.take(k.run(crashJob{Args: append([]string{"end"}, k.again...)}, 30*time.Second, settled)))
+	k.body = "-"
+	k.check(k.take(k.run(crashJob{Args: append([]string{"end", k.body}, k.again...)}, 30*time.Second, settled)))
 	d, err := ask.Open(context.Background(), ask.Config{Path: filepath.Join(k.dir, "state", core.AsksFile)})
 	if err != nil {
 		k.t.Fatal(err)
@@ -414,6 +436,9 @@ func TestNothingIsLostByKills(t *testing.T) {
 				sum[word] = len(m)
 			}
 			t.Logf("killed %v; said %v; journal ends at %d", k.hits, sum, k.ends.Seq)
+			if sum["box"] == 0 && sum["nobox"] == 0 {
+				t.Error("got no body in a box before a kill: the test saw too little to mean anything")
+			}
 			for _, word := range []string{"once", "body", "spawn", "call", "asked", "again"} {
 				if sum[word] == 0 {
 					t.Errorf("got no %q: the test saw too little to mean anything", word)

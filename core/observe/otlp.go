@@ -109,6 +109,6 @@ func valueOf(v attribute.Value) valueJSON {
 		f := v.AsFloat64()
 		return valueJSON{Double: &f}
 	}
-	s := v.Emit() // text, and lists as text: zeno makes none
+	s := v.String() // text, and lists as text: zeno makes none
 	return valueJSON{String: &s}
 }
