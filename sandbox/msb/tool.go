@@ -106,19 +106,34 @@ func (t *tool) virtual(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	why, fixes := "msb doctor failed", []string(nil)
-	for line := range strings.Lines(errs + "\n" + out) {
-		line = strings.TrimSpace(line)
-		if text, ok := strings.CutPrefix(line, "error: "); ok {
-			why = text
-		} else if text, ok := strings.CutPrefix(line, "→ "); ok {
-			fixes = append(fixes, text)
-		}
-	}
+	why, fixes := doctorSays(errs + "\n" + out)
 	if len(fixes) == 0 {
 		fixes = []string{"run `msb doctor`; a box needs /dev/kvm (in a container: --device /dev/kvm), or use :backend :native"}
 	}
 	return refuse("a microVM", clip(why, 300), clip(strings.Join(fixes, "; "), 600))
+}
+
+// doctorSays takes the errors out of what `msb doctor` prints, and the advice below them; the advice below warnings is not
+// what a box lacks.
+func doctorSays(text string) (why string, fixes []string) {
+	inError := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if advice, ok := strings.CutPrefix(line, "→ "); ok {
+			if inError {
+				fixes = append(fixes, advice)
+			}
+			continue
+		}
+		var what string
+		if what, inError = strings.CutPrefix(line, "error: "); inError && why == "" {
+			why = what
+		}
+	}
+	if why == "" {
+		why = "msb doctor failed"
+	}
+	return why, fixes
 }
 
 // command is a call of msb with nothing to read. It has a process group of its own, that an interrupt at the terminal does
@@ -200,9 +215,9 @@ func (t *tool) ensureVolume(ctx context.Context, name string) (made bool, err er
 	return false, fmt.Errorf("msb: failed to make volume %s: %w: %s", name, err, clip(errs, 500))
 }
 
-// remove ends a box and what is kept of it. One that is not there is no error.
+// remove ends a box and what is kept of it. One that is not there is no error; with -q msb would not say that.
 func (t *tool) remove(ctx context.Context, name string) error {
-	_, errs, err := t.short(ctx, "remove", "-f", "-q", prefix+name)
+	_, errs, err := t.short(ctx, "remove", "-f", prefix+name)
 	if err == nil || strings.Contains(errs, "not found") {
 		return nil
 	}
