@@ -76,6 +76,14 @@ func TestCompletions(t *testing.T) {
 	if got := p.candidates(Message{"prefix": "kc/"}); got["kc/kit-fn-two"] == nil {
 		t.Errorf("behind an alias: got %v", got)
 	}
+	p.eval("[:kit-key :kit.comp/far ::near]")
+	for prefix, want := range map[string]string{":kit-k": ":kit-key", ":kit.comp/": ":kit.comp/far", "::ne": "::near", "::kc/": "::kc/far"} {
+		for _, op := range []string{"completions", "complete", "cider/complete"} {
+			if got := p.candidates(Message{"op": op, "prefix": prefix, "symbol": prefix}); got[want]["type"] != "keyword" {
+				t.Errorf("%s %s: got %v, want %s", op, prefix, got, want)
+			}
+		}
+	}
 	got := p.candidates(Message{"prefix": "kit-fn", "extra-metadata": []any{"arglists", "doc"}})
 	if d := got["kit-fn-two"]; d["doc"] != "Two." || len(texts(d["arglists"])) != 2 || d["ns"] != "kit.comp" {
 		t.Errorf("details: got %v", d)
