@@ -43,14 +43,11 @@ func BoxSpec(b spawn.Box) sandbox.Spec {
 
 // RunBox runs a program in a box to its end. Its network's proxy, where it has one, is the instance's.
 func (c *Core) RunBox(ctx context.Context, s sandbox.Spec) (sandbox.Result, error) {
-	n, err := c.boxes.native()
-	if err != nil {
-		return sandbox.Result{}, err
-	}
 	if s.Name == "" {
 		s.Name = "box-" + strings.ToLower(rand.Text()[:10])
 	}
-	if s.Proxy, err = c.boxes.proxy(ctx, &s); err != nil {
+	n, err := c.boxes.attach(ctx, &s)
+	if err != nil {
 		return sandbox.Result{}, err
 	}
 	return n.Run(ctx, s)
@@ -64,7 +61,7 @@ func (c *Core) StopBox(ctx context.Context, name string) error { return c.boxes.
 
 // ExecBox runs one more program in a box that this instance runs.
 func (c *Core) ExecBox(ctx context.Context, name string, s sandbox.ExecSpec) (sandbox.Result, error) {
-	n, err := c.boxes.native()
+	n, err := c.boxes.holding(ctx, name)
 	if err != nil {
 		return sandbox.Result{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/reflection-dev/zeno/lisp/value"
 	"github.com/reflection-dev/zeno/sandbox"
 	"github.com/reflection-dev/zeno/sandbox/egress"
+	"github.com/reflection-dev/zeno/sandbox/msb"
 	"github.com/reflection-dev/zeno/sandbox/native"
 	"github.com/reflection-dev/zeno/sandbox/volume"
 )
@@ -22,6 +23,9 @@ type boxes struct {
 	native func() (*native.Backend, error)
 	made   atomic.Pointer[native.Backend]
 
+	msb     func() (*msb.Backend, error)
+	madeMSB atomic.Pointer[msb.Backend]
+
 	secrets secretSource
 	owners  sync.Map // name of a box -> id of the spawn that runs in it
 }
@@ -30,6 +34,7 @@ func newBoxes(c *Core) *boxes {
 	b := &boxes{c: c}
 	b.secrets.c = c
 	b.native = sync.OnceValues(b.open)
+	b.msb = sync.OnceValues(b.openMSB)
 	return b
 }
 
@@ -51,10 +56,14 @@ func (b *boxes) open() (*native.Backend, error) {
 
 // close ends every body.
 func (b *boxes) close() error {
+	var errs []error
 	if n := b.made.Load(); n != nil {
-		return n.Close()
+		errs = append(errs, n.Close())
 	}
-	return nil
+	if m := b.madeMSB.Load(); m != nil {
+		errs = append(errs, m.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // boxFunctions are the namespace zeno.sandbox.
@@ -148,15 +157,12 @@ func (r *ruleForm) DecodeLisp(t *value.Thread, v value.Value) error {
 }
 
 func (b *boxes) run(t *value.Thread, f boxForm) (value.Value, error) {
-	n, err := b.native()
-	if err != nil {
-		return value.Nil, err
-	}
 	s := f.spec()
 	if err := f.checkOut(); err != nil {
 		return value.Nil, err
 	}
-	if s.Proxy, err = b.proxy(t.Context, &s); err != nil {
+	n, err := b.attach(t.Context, &s)
+	if err != nil {
 		return value.Nil, err
 	}
 	if !f.Out.IsNil() {
@@ -265,7 +271,7 @@ func (b *boxes) exec(t *value.Thread, name string, f struct {
 	Timeout bind.Duration     `lisp:"timeout"`
 	MaxOut  bind.Size         `lisp:"max-out"`
 }) (value.Value, error) {
-	n, err := b.native()
+	n, err := b.holding(t.Context, name)
 	if err != nil {
 		return value.Nil, err
 	}
@@ -283,11 +289,20 @@ func (b *boxes) ps(ctx context.Context) ([]sandbox.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.PS(ctx)
+	m, err := b.msb()
+	if err != nil {
+		return nil, err
+	}
+	list, err := n.PS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	more, err := m.PS(ctx)
+	return append(list, more...), err
 }
 
 func (b *boxes) stop(ctx context.Context, name string) error {
-	n, err := b.native()
+	n, err := b.holding(ctx, name)
 	if err != nil {
 		return err
 	}

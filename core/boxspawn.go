@@ -83,7 +83,11 @@ func (b *boxes) forSpawns() (spawn.Boxes, error) {
 func (s spawnBoxes) Run(ctx context.Context, spec sandbox.Spec) (sandbox.Result, error) {
 	s.b.owners.Store(spec.Name, strings.TrimPrefix(spec.Holder, "spawn "))
 	defer s.b.owners.Delete(spec.Name)
-	return s.Backend.Run(ctx, spec)
+	n, err := s.b.of(spec.Backend)
+	if err != nil {
+		return sandbox.Result{}, err
+	}
+	return n.Run(ctx, spec)
 }
 
 // happened records what happens to a box: that it began, how it ended, that it was refused.

@@ -9,6 +9,7 @@ import (
 	"github.com/reflection-dev/zeno/core/doctor"
 	"github.com/reflection-dev/zeno/core/home"
 	"github.com/reflection-dev/zeno/sandbox"
+	"github.com/reflection-dev/zeno/sandbox/msb"
 	"github.com/reflection-dev/zeno/sandbox/native"
 )
 
@@ -71,7 +72,12 @@ func boxesToTry() (list []sandbox.Backend, done func(), err error) {
 		clean()
 		return nil, nil, err
 	}
-	return []sandbox.Backend{b}, func() {
+	vm, err := msb.New(msb.Config{})
+	if err != nil {
+		clean()
+		return nil, nil, err
+	}
+	return []sandbox.Backend{b, vm}, func() {
 		_ = b.Close() // its boxes and what it holds ready for the next
 		clean()
 	}, nil

@@ -118,6 +118,8 @@ var layers = [][]string{
 	{"core/webhook", "core"},
 	{"sandbox", "sandbox/secret", "sandbox/egress"},
 	{"sandbox", "sandbox/volume", "sandbox/native"},
+	{"sandbox", "sandbox/secret", "sandbox/egress", "sandbox/msb", "core"},
+	{"sandbox/volume", "sandbox/msb"},
 	{"sandbox/seccomp", "sandbox/native"},
 	{"sandbox/native/stage2", "sandbox/native"},
 	{"core/spawn/guard", "core/spawn/backend", "core/spawn", "core"},
