@@ -113,8 +113,10 @@ type Config struct {
 	Now func() time.Time
 }
 
-// caVars are the variables by which programs find certificates.
-var caVars = []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"}
+// caVars are the variables by which programs find certificates. The second row is of programs whose own configuration may
+// name the system's file, which has not the proxy's certificate: npm's does on many machines.
+var caVars = []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+	"npm_config_cafile", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "NIX_SSL_CERT_FILE"}
 
 // bound is a Secret ready for use.
 type bound struct {
