@@ -30,12 +30,20 @@ func (c *Check) box(r sandbox.Report) {
 		}
 	}
 	fix := strings.Join(fixes, "; ")
+	program, tried := r.Find(r.Backend)
+	lacking := tried && !program.OK // the program that it drives
+	ran := "usable"
+	if x, tried := r.Find("boxes"); tried && x.OK { // not every backend can run one without an image
+		ran = "a box ran"
+	}
 	switch {
+	case !r.Usable && lacking:
+		c.bad(Missing, fix, "no box runs: %s", strings.Join(cannot, "; "))
 	case !r.Usable:
 		c.bad(Failed, fix, "no box runs: %s", strings.Join(cannot, "; "))
 	case len(cannot) > 0:
-		c.bad(Warn, fix, "a box ran, with %s; not to be had: %s", list(can), strings.Join(cannot, "; "))
+		c.bad(Warn, fix, "%s, with %s; not to be had: %s", ran, list(can), strings.Join(cannot, "; "))
 	default:
-		c.ok("a box ran, with %s", list(can))
+		c.ok("%s, with %s", ran, list(can))
 	}
 }

@@ -162,7 +162,11 @@ func TestBoxes(t *testing.T) {
 	_, checks := run(t, doctor.Config{Backends: map[string]backend.Backend{}, Boxes: []sandbox.Backend{
 		box{report: sandbox.Report{Backend: "all", Usable: true, Checks: []sandbox.Check{ok}}},
 		box{report: sandbox.Report{Backend: "some", Usable: true, Checks: []sandbox.Check{ok, no}}},
-		box{report: sandbox.Report{Backend: "none", Checks: []sandbox.Check{no}}}}})
+		box{report: sandbox.Report{Backend: "none", Checks: []sandbox.Check{no}}},
+		box{report: sandbox.Report{Backend: "driven", Checks: []sandbox.Check{{What: "driven", How: "not in PATH", Fix: "install it"}}}}}})
+	if c := checks["driven"]; c.Status != doctor.Missing || c.Fix != "install it" {
+		t.Errorf("a program that is not there: got %+v, want missing", c)
+	}
 	for name, want := range map[string]doctor.Status{"all": doctor.OK, "some": doctor.Warn, "none": doctor.Failed} {
 		if c := checks[name]; c.Status != want || (want != doctor.OK && (c.Fix != "delegate one" || !strings.Contains(c.Detail, "cpus (no cgroup)"))) {
 			t.Errorf("%s: got %+v, want %s", name, c, want)

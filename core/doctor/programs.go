@@ -47,7 +47,6 @@ func hint(program string) string {
 		"bun":   "npm install -g bun",
 		"nix":   "apt-get install nix-bin, or https://nixos.org/download",
 		"git":   "apt-get install git",
-		"msb":   "npm install -g @superradcompany/microsandbox-linux-x64-gnu, and its msb on PATH",
 		"bwrap": "apt-get install bubblewrap",
 	}
 	return hints[program]
@@ -56,7 +55,7 @@ func hint(program string) string {
 // programs are what some homes need and zeno itself does not.
 func programs(conf Config) []attempt {
 	var out []attempt
-	for _, p := range []string{"node", "bun", "nix", "git", "msb"} {
+	for _, p := range []string{"node", "bun", "nix", "git"} {
 		out = append(out, attempt{"programs", p, false, func(ctx context.Context, c *Check) {
 			version(ctx, conf.Path, c, p, hint(p), "--version")
 		}})
