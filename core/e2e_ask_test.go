@@ -40,7 +40,7 @@ func (r *real) turnsWith(text string) int {
 
 // TestRealAsk: a real CLI asks, is ended once it has the tool's result, and goes on in its session with the answer.
 func TestRealAsk(t *testing.T) {
-	twoCLIs(t, func(t *testing.T, cli string) {
+	eachCLI(t, func(t *testing.T, cli string) {
 		r := startReal(t, cli, askingCLI)
 		eval(t, r.Core, `(def res (real {:prompt `+quote("FIRST-PROMPT "+marks(`(do (note! 1) (ask-user "Which colour?") (note! :no))`, `(note! 2)`))+`}))`)
 		r.want(t, `(select-keys res [:status :ask])`, `{:status :interrupted, :ask "Q-1"}`)
@@ -83,7 +83,7 @@ func TestRealAsk(t *testing.T) {
 // TestRealSessionFirst: the backends that say so write a prompt to the session before they send it. A model server looks
 // into the session's files when the prompt arrives.
 func TestRealSessionFirst(t *testing.T) {
-	twoCLIs(t, func(t *testing.T, cli string) {
+	eachCLI(t, func(t *testing.T, cli string) {
 		r := startReal(t, cli, askingCLI)
 		eval(t, r.Core, `(def res (real {:prompt `+quote(marks(`(ask-user "Which?")`))+`}))`)
 		id := strings.Trim(eval(t, r.Core, `(:id res)`), `"`)

@@ -15,7 +15,11 @@ import (
 func (s *run) judge(ctx context.Context, b backend.Backend, out *output, exit int) Result {
 	seen := s.conf.Gateway.Activity(s.req.ID) // before ctx is looked at: its end revokes the token
 	if ctx.Err() != nil {
-		return endedBy(ctx)
+		res := endedBy(ctx)
+		if (res.Status == Timeout || res.Status == Stalled) && out.reader.Err != "" { // such as a model server that is down
+			res.Error += "; the last error it told of: " + s.red.short(out.reader.Err, maxSummary)
+		}
+		return res
 	}
 	stderr := lastLine(out.stderr.text(s.red))
 	switch {

@@ -29,6 +29,9 @@ func claude() Backend {
 			"DISABLE_TELEMETRY":                        "1",
 			"DISABLE_ERROR_REPORTING":                  "1",
 			"CLAUDE_CODE_MAX_RETRIES":                  "2",
+			// A long result would go to a file that the model cannot read.
+			"ENABLE_MCP_LARGE_OUTPUT_FILES": "0",
+			"MAX_MCP_OUTPUT_TOKENS":         "200000",
 		},
 		Files: map[string]File{
 			".claude/zeno-mcp.json":  {Data: mcpServers()},

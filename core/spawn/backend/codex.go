@@ -51,7 +51,8 @@ func codexConfig() map[string]any {
 		"agents":                      map[string]any{"enabled": false},
 		"features":                    off,
 		"model_providers?": map[string]any{"zeno": map[string]any{
-			"name": "zeno", "base_url": "${base-url}", "env_key": "ZENO_API_KEY", "wire_api": "responses"}},
+			"name": "zeno", "base_url": "${base-url}", "env_key": "ZENO_API_KEY", "wire_api": "responses",
+			"request_max_retries": 3, "stream_max_retries": 3}},
 		"mcp_servers": map[string]any{"zeno": map[string]any{
 			"url": "${endpoint}", "bearer_token_env_var": "ZENO_TOKEN", "required": true, "startup_timeout_sec": 20,
 			"tool_timeout_sec": 600, "default_tools_approval_mode": "approve"}},

@@ -62,7 +62,7 @@ func geminiSettings() map[string]any {
 			"headers": map[string]any{"Authorization": "Bearer $${ZENO_TOKEN}"}}},
 		"privacy":  map[string]any{"usageStatisticsEnabled": false},
 		"security": map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}},
-		"general":  map[string]any{"enableAutoUpdate": false},
+		"general":  map[string]any{"enableAutoUpdate": false, "maxAttempts": 4},
 	}
 }
 

@@ -68,6 +68,7 @@ func ompOverlay() map[string]any {
 		"tools": map[string]any{"xdev": false},
 		"mcp":   map[string]any{"enableProjectConfig": false},
 		"dev":   map[string]any{"autoqa": false},
+		"retry": map[string]any{"maxRetries": 4}, // its own ten take many minutes
 		"disabledProviders": []any{
 			"agent-plugins", "agents", "agents-md", "claude", "claude-md", "claude-plugins", "cline", "codex", "cursor",
 			"gemini", "github", "mcp-json", "omp-plugins", "opencode", "ssh-json", "vscode", "windsurf",

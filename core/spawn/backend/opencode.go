@@ -51,6 +51,8 @@ func opencodeConfig() map[string]any {
 			"options": map[string]any{"baseURL": "${base-url}", "apiKey": "{env:ZENO_API_KEY}"},
 			"models":  map[string]any{"${model}": map[string]any{}},
 		}},
+		// Of a result beyond its own limits, which are below the endpoint's, the model would see nothing but a file's name.
+		"tool_output": map[string]any{"max_lines": 100000, "max_bytes": 1 << 20},
 		"mcp": map[string]any{"zeno": map[string]any{"type": "remote", "url": "${endpoint}", "enabled": true, "oauth": false,
 			"headers": map[string]any{"Authorization": "Bearer {env:ZENO_TOKEN}"}, "timeout": 600000}},
 		"agent": map[string]any{"zeno": map[string]any{"mode": "primary", "prompt?system-work": "{file:${home}/system.md}",

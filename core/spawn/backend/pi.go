@@ -23,6 +23,7 @@ func pi() Backend {
 		Env: map[string]string{
 			"PI_CODING_AGENT_DIR":   "${home}/agent",
 			"PI_OFFLINE":            "1",
+			"TMPDIR":                "${home}", // long results are left there
 			"PI_TELEMETRY":          "0",
 			"PI_SKIP_VERSION_CHECK": "1",
 			"ZENO_API_KEY":          "${api-key}",
