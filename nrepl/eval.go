@@ -35,6 +35,13 @@ func (s *Server) opEval(r *request) {
 			j.value(t, p, v, t.NS().Name)
 			fails.printing = false
 		}
+		if flag(r.msg["inspect"]) {
+			in.Each = nil
+			in.Last = func(t *value.Thread, v value.Value) {
+				fails.printing = true
+				j.send(bencode.Dict{"value": j.shown(t, j.x.inspected().start(v)), "ns": t.NS().Name})
+			}
+		}
 		in.Failed = func(err *lisp.Error) bool {
 			fails.report(err)
 			return true

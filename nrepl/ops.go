@@ -20,7 +20,7 @@ type op struct {
 // table makes the ops by name. Those that came with cider-nrepl are known by both of their names.
 func (s *Server) table() map[string]*op {
 	out := map[string]*op{}
-	for _, list := range [][]op{s.coreOps(), s.lookOps(), s.namespaceOps(), s.errorOps(), s.codeOps(), s.testOps()} {
+	for _, list := range [][]op{s.coreOps(), s.lookOps(), s.namespaceOps(), s.errorOps(), s.codeOps(), s.testOps(), s.inspectOps()} {
 		for _, o := range list {
 			out[o.name] = &o
 			if !o.plain {
@@ -38,7 +38,7 @@ func (s *Server) coreOps() []op {
 		{name: "clone", doc: "Makes a session, in the namespace user, with the *1 *2 *3 *e of the one that is named.", optional: "session client-name client-version", returns: "new-session", run: s.opClone},
 		{name: "close", doc: "Ends a session; what it runs is interrupted.", requires: "session", run: s.opClose},
 		{name: "describe", doc: "Says what the server is and can do.", optional: "verbose?", returns: "ops versions aux", run: s.opDescribe},
-		{name: "eval", doc: "Evaluates the forms of code in order; each gives a value or an error.", requires: "code", optional: "session id ns file line column" + printKeys, returns: "value ns out err ex root-ex", run: s.opEval},
+		{name: "eval", doc: "Evaluates the forms of code in order; each gives a value or an error.", requires: "code", optional: "session id ns file line column inspect" + printKeys, returns: "value ns out err ex root-ex", run: s.opEval},
 		{name: "load-file", doc: "Evaluates the text of a file as a whole and gives the value of its last form.", requires: "file", optional: "session id file-path file-name" + printKeys, returns: "value out err ex root-ex", run: s.opLoadFile},
 		{name: "interrupt", doc: "Stops the evaluation with the id, or the one that runs.", requires: "session", optional: "interrupt-id", run: s.opInterrupt},
 		{name: "stdin", doc: "Gives text to those who read *in*; \"\" is its end.", requires: "stdin", optional: "session", run: s.opStdin},

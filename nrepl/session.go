@@ -33,6 +33,8 @@ type session struct {
 	working bool
 	closed  bool
 	tests   testRun // what the last test op found
+
+	inspecting *inspector // nil: nothing
 }
 
 // newSession makes a session that lives as long as ctx; from, if not nil, is where it starts.
