@@ -82,6 +82,9 @@ func (q Request) checkBox(conf Config) error {
 	if conf.Boxes == nil {
 		return errors.New("sandbox: this zeno makes no boxes; " + unboxedHint)
 	}
+	if b := q.Box.Backend; b != "" && b != "native" {
+		return fmt.Errorf("sandbox: :backend: got :%s, and an agent runs in the native box only; want :native, or (zeno.sandbox/run …) for a program", b)
+	}
 	if len(q.Secrets) > 0 {
 		return fmt.Errorf("secrets: got %s for a box, where no value may be; want it in the :secrets of the :sandbox profile, with the hosts it is for",
 			strings.Join(q.Secrets, ", "))
