@@ -39,7 +39,7 @@ func (s *Server) opEval(r *request) {
 			in.Each = nil
 			in.Last = func(t *value.Thread, v value.Value) {
 				fails.printing = true
-				j.send(bencode.Dict{"value": j.shown(t, j.x.inspected().start(v)), "ns": t.NS().Name})
+				j.send(bencode.Dict{"value": j.shown(t, j.x.inspected().sized(r).start(v)), "ns": t.NS().Name})
 			}
 		}
 		in.Failed = func(err *lisp.Error) bool {

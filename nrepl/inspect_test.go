@@ -45,6 +45,7 @@ func TestInspector(t *testing.T) {
 	p.eval(`(throw (ex-info "outer" {:k 1} (ex-info "inner" {})))`)
 	show(Message{"op": "inspect-last-exception"}, `"outer"`, `(:value "{:k 1}" 1)`, `"Cause: " (:value`)
 	show(Message{"op": "inspect-push", "idx": 2}, `"inner"`)
+	show(Message{"op": "eval", "code": `(range)`, "inspect": "true", "page-size": 3}, `Page size: 3`)
 	show(Message{"op": "eval", "code": `(atom [7])`, "inspect": "true"}, `"Contains: " (:value "[7]" 1)`)
 	show(Message{"op": "inspect-clear"}, `"nothing is inspected"`)
 	p.wants("*1", "#object[Atom {:status :ready, :val [7]}]")
