@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -72,9 +73,13 @@ func TestRealCancel(t *testing.T) {
 func TestRealTimeout(t *testing.T) {
 	eachCLI(t, func(t *testing.T, cli string) {
 		r := startReal(t, cli, waiter)
-		eval(t, r.Core, `(def res (real {:timeout "20s" :prompt `+quote(marks(`(wait)`))+`}))`)
-		r.want(t, `[(:status res) (:evals res) (:answer res) @waiting (< 20000 (:ms res) 23000)]`, `[:timeout 1 "" 1 true]`)
-		r.wantIn(t, `(:error res)`, "got no end within 20s")
+		limit := 20
+		if cli == "opencode" { // it may take that long to start where the machine is busy
+			limit = 60
+		}
+		eval(t, r.Core, fmt.Sprintf(`(def res (real {:timeout "%ds" :prompt %s}))`, limit, quote(marks(`(wait)`))))
+		r.want(t, fmt.Sprintf(`[(:status res) (:evals res) (:answer res) @waiting (< %d (:ms res) %d)]`, limit*1000, limit*1000+3000), `[:timeout 1 "" 1 true]`)
+		r.wantIn(t, `(:error res)`, fmt.Sprintf("got no end within %v", time.Duration(limit)*time.Second))
 		if e := r.events(t, journal.Eval); len(e) != 1 || e[0].Outcome != "cancelled" {
 			t.Errorf("the eval: got %+v, want it cancelled", e)
 		}
@@ -97,7 +102,7 @@ func TestRealCloseEndsSpawns(t *testing.T) {
 func TestRealRevoke(t *testing.T) {
 	eachCLI(t, func(t *testing.T, cli string) {
 		r := startReal(t, cli, waiter)
-		eval(t, r.Core, `(def f (future (real {:timeout "60s" :prompt `+quote(marks(`(+ 1 2)`, `(wait)`, `(mark)`))+`})))`)
+		eval(t, r.Core, `(def f (future (real {:timeout "2m" :prompt `+quote(marks(`(+ 1 2)`, `(wait)`, `(mark)`))+`})))`)
 		r.waitBegun(t, "1")
 		id := r.events(t, journal.SpawnStarted)[0].Spawn
 		begun := time.Now()

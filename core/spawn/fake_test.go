@@ -327,3 +327,14 @@ func TestNewChecksItsConfig(t *testing.T) {
 		}
 	}
 }
+
+// TestTimeoutTellsTheLastError: a CLI that tries again for ever tells why, and what it says when it is stopped is no reason.
+func TestTimeoutTellsTheLastError(t *testing.T) {
+	h, q := fake(t, `trap 'echo "{\"error\":\"aborted\"}"; exit 1' TERM; echo '{"error":"model is down"}'; while :; do sleep 0.05; done`, true)
+	q.Timeout = time.Second
+	res := h.Run(context.Background(), q)
+	want(t, res, Timeout, "the last error it told of: model is down")
+	if strings.Contains(res.Error, "aborted") {
+		t.Errorf("error: got %q, want what was before the end", res.Error)
+	}
+}

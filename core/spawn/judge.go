@@ -16,8 +16,8 @@ func (s *run) judge(ctx context.Context, b backend.Backend, out *output, exit in
 	seen := s.conf.Gateway.Activity(s.req.ID) // before ctx is looked at: its end revokes the token
 	if ctx.Err() != nil {
 		res := endedBy(ctx)
-		if (res.Status == Timeout || res.Status == Stalled) && out.reader.Err != "" { // such as a model server that is down
-			res.Error += "; the last error it told of: " + s.red.short(out.reader.Err, maxSummary)
+		if (res.Status == Timeout || res.Status == Stalled) && out.err != "" { // such as a model server that is down
+			res.Error += "; the last error it told of: " + s.red.short(out.err, maxSummary)
 		}
 		return res
 	}

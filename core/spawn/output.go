@@ -25,6 +25,7 @@ type output struct {
 	mcp           string
 	skipped, junk int
 	told          backend.Usage // by the last event of it
+	err           string        // the reader's Err, as it was before the spawn was stopped
 	stderr        *tail
 
 	killed string      // why its box was ended from outside
@@ -190,6 +191,9 @@ func (o *output) line(line []byte, skipped bool) {
 	}
 	o.s.heard.scan(line)
 	u := o.reader.Line(line)
+	if !o.s.stopping.Load() {
+		o.err = o.reader.Err
+	}
 	if !u.JSON {
 		o.junk++
 		return

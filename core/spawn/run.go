@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reflection-dev/zeno/core/spawn/backend"
@@ -23,7 +24,9 @@ type run struct {
 	cancel   context.CancelCauseFunc
 
 	heard heard // of questions, in the stream
-	used  tally
+
+	stopping atomic.Bool // what a CLI says from now on is about its being stopped
+	used     tally
 
 	events sync.Mutex // keeps the events of the spawn in order
 	ended  bool       // no event follows Ended, whatever a left-behind agent does
@@ -142,6 +145,7 @@ func (s *run) announce() error {
 
 // stop ends the run for a reason of the Runner's own; the first reason stands.
 func (s *run) stop(status Status, format string, args ...any) {
+	s.stopping.Store(true)
 	s.cancel(&stopError{status: status, reason: s.red.text(fmt.Sprintf(format, args...))})
 }
 

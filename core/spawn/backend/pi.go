@@ -34,12 +34,14 @@ func pi() Backend {
 			"system.md":         {Text: "${system}", If: "system"},
 		},
 		// A session that began elsewhere is not resumed but asked about, and there is nobody to answer.
-		Rehome:   "*.jsonl",
-		Vars:     map[string]string{"api": "openai-completions"},
-		ToolName: "mcp__zeno__eval",
-		Stream:   Stream{Rules: ompRules()},
-		Install:  "npm install -g @earendil-works/pi-coding-agent@1.6.0 (node 22 or newer)",
-		Tried:    "1.6.0",
+		Rehome: "*.jsonl",
+		// As omp, it appends to the session's file before anything else.
+		SessionFirst: true,
+		Vars:         map[string]string{"api": "openai-completions"},
+		ToolName:     "mcp__zeno__eval",
+		Stream:       Stream{Rules: ompRules()},
+		Install:      "npm install -g @earendil-works/pi-coding-agent@1.6.0 (node 22 or newer)",
+		Tried:        "1.6.0",
 	}
 }
 
