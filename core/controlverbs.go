@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 
@@ -25,7 +26,8 @@ func (c *Core) startControl(ctx context.Context) error {
 	s := control.New(control.Config{Dir: state, Log: c.conf.Log})
 	s.Register(c.verbs()...)
 	s.Register(c.boxVerbs()...)
-	s.Mount("metrics", c.Metrics().Handler())
+	s.Mount("metrics", http.HandlerFunc(c.serveMetrics))
+	c.count()
 	if err := s.Start(ctx); err != nil {
 		return err
 	}

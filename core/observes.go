@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"sync"
 	"time"
 
@@ -19,25 +20,36 @@ import (
 
 // observed is what an operator sees of the instance from outside. Nothing of it is made before somebody asks.
 type observed struct {
-	traces  observe.Traces
-	metrics func() *observe.Metrics
+	traces   observe.Traces
+	metrics  func() *observe.Metrics // made by the first event that is counted, or by who asks
+	counting sync.Once
 }
 
 func (c *Core) initObserved() {
 	c.conf.Log = observe.Redacting(c.conf.Log, c.secrets.Text)
-	c.metrics = sync.OnceValue(func() *observe.Metrics {
-		m := observe.NewMetrics(c.conf.Version, c.observedState)
+	c.metrics = sync.OnceValue(func() *observe.Metrics { return observe.NewMetrics(c.conf.Version, c.observedState) })
+}
+
+// count counts events from now on. It costs nothing before the first.
+func (c *Core) count() {
+	c.counting.Do(func() {
+		f := func(e journal.Event) { c.metrics().Count(e) }
 		if c.home != nil {
-			c.home.onOpen(func(k keeper) { k.Watch(m.Count) })
+			c.home.onOpen(func(k keeper) { k.Watch(f) })
 		} else if w, ok := journal.As[journal.Watcher](c.journal); ok {
-			w.Watch(m.Count)
+			w.Watch(f)
 		}
-		return m
 	})
 }
 
+// serveMetrics is /metrics of the control socket.
+func (c *Core) serveMetrics(w http.ResponseWriter, r *http.Request) { c.Metrics().ServeHTTP(w, r) }
+
 // Metrics counts what the instance does, from the first call on; where the instance serves a home, from its start.
-func (c *Core) Metrics() *observe.Metrics { return c.metrics() }
+func (c *Core) Metrics() *observe.Metrics {
+	c.count()
+	return c.metrics()
+}
 
 // Traces are the spans of the instance. They are off until somebody starts them: Config.Traces, or zeno.observe/traces!.
 func (c *Core) Traces() *observe.Traces { return &c.traces }

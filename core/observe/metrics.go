@@ -15,8 +15,9 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 	counts
-	names map[string]*labels // by label, over all metrics
-	seq   atomic.Uint64      // of the newest event
+	names   map[string]*labels // by label, over all metrics
+	seq     atomic.Uint64      // of the newest event
+	handler http.Handler
 }
 
 // State is what an instance is doing at the moment of a scrape.
@@ -49,6 +50,7 @@ func NewMetrics(version string, state func() State) *Metrics {
 	}
 	m.makeCounters()
 	m.makeTimes()
+	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
 	m.registry.MustRegister(newStateCollector(version, m.seq.Load, state),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -94,10 +96,8 @@ func (m *Metrics) makeTimes() {
 	m.runTime = m.times("process_run_seconds", "How long runs of processes took.", append([]float64{.01}, long...), "process")
 }
 
-// Handler serves the metrics to Prometheus: at most 4 scrapes at once, of at most 10 s each.
-func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
-}
+// ServeHTTP gives the metrics to Prometheus: at most 4 scrapes at once, of at most 10 s each.
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.handler.ServeHTTP(w, r) }
 
 // Value is one number of the metrics. Of a histogram there are two, whose names end in _count and _sum.
 type Value struct {
