@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os/exec"
@@ -29,7 +30,9 @@ func (p *pager) show(text string) {
 	}
 	interrupt := p.app.input.interrupt // ctrl-C ends the showing, and not what made the value
 	old := p.app.signals.onInterrupt.Swap(&interrupt)
+	ending := context.AfterFunc(p.app.signals.ctx, interrupt)
 	defer func() {
+		ending()
 		p.app.signals.onInterrupt.Store(old)
 		p.app.input.ready()
 	}()

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,6 +70,22 @@ func TestREPLPages(t *testing.T) {
 	s.want(`"typed"\r\n`)
 	s.say(`:quit`)
 	s.end(ExitOK)
+}
+
+// A signal ends zeno while it waits for a key, or for the user's pager.
+func TestREPLPagerEndsWithZeno(t *testing.T) {
+	for _, pager := range []string{"", "sleep 1000"} {
+		s := open(t, []string{"PAGER=" + pager})
+		s.say(`(do (print "pag" "ing") ` + manyLines + `)`)
+		s.want(`pag ing`)
+		if pager == "" {
+			s.want(`-- more`)
+		}
+		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		s.end(ExitTerminated)
+	}
 }
 
 // What fits is not paged, nor anything where no line can be edited.
