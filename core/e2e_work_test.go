@@ -94,7 +94,8 @@ func (r *real) checkJournal(t *testing.T, codes []string) {
 		}
 		got = append(got, line)
 	}
-	want := `spawn/started
+	want := `secret/use ok
+spawn/started
 call ok notes()
 eval ok
 eval unresolved
