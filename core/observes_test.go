@@ -17,6 +17,7 @@ import (
 
 	"github.com/reflection-dev/zeno/core"
 	"github.com/reflection-dev/zeno/core/control"
+	"github.com/reflection-dev/zeno/core/journal"
 	"github.com/reflection-dev/zeno/core/observe"
 )
 
@@ -268,10 +269,17 @@ func TestACLIKnowsItsTraceAndItsKeyIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var used []any
+	traced := false
 	for _, e := range es {
 		if e.Kind == "secret/use" && e.Spawn == "cli-1" {
 			used, _ = e.Data["secrets"].([]any)
 		}
+		if e.Kind == journal.SpawnStarted && e.Spawn == "cli-1" {
+			traced = e.Data["trace"] != nil && strings.Contains(parent, e.Data["trace"].(string))
+		}
+	}
+	if !traced {
+		t.Error("the journal does not say which trace the spawn is in")
 	}
 	if len(used) != 1 || used[0] != "CORE_TEST_KEY" {
 		t.Errorf("the use of the key: got %v, want its name", used)

@@ -239,8 +239,11 @@ func (c *Core) spawnStarting(e spawn.Event) error {
 	if j := c.jobs.attempt(e.Spawn); j != nil {
 		j.become(jobRunning)
 	}
-	_, err := c.record(journal.Event{At: e.Time, Kind: journal.SpawnStarted, Role: e.Role, Spawn: e.Spawn, Durable: true,
-		Data: map[string]any{"backend": e.Backend}})
+	data := map[string]any{"backend": e.Backend}
+	if id := c.traces.TraceOf(e.Spawn); id != "" {
+		data["trace"] = id
+	}
+	_, err := c.record(journal.Event{At: e.Time, Kind: journal.SpawnStarted, Role: e.Role, Spawn: e.Spawn, Durable: true, Data: data})
 	if err != nil {
 		return fmt.Errorf("what is started is recorded first, and the record cannot be written: %w", err)
 	}

@@ -137,6 +137,14 @@ func (t *Traces) Agent(ctx context.Context, role, spawn, backend string) (_ cont
 	return ctx, s, Traceparent(ctx)
 }
 
+// TraceOf is the id of the trace that an agent which runs is in; "" where it is in none.
+func (t *Traces) TraceOf(spawn string) string {
+	if sc, ok := t.agents.Load(spawn); ok {
+		return sc.(*trace.SpanContext).TraceID().String()
+	}
+	return ""
+}
+
 // Eval begins an evaluation by an agent, in the trace of its spawn. What the agent's request says of traces counts for
 // nothing: an agent must not write into others'.
 func (t *Traces) Eval(ctx context.Context, role, spawn string) (context.Context, *Span) {
