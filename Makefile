@@ -2,7 +2,7 @@
 
 GO       ?= go
 VERSION  ?= $(shell git describe --always --dirty 2>/dev/null || echo dev)
-LDFLAGS  := -s -w -X main.version=$(VERSION)
+LDFLAGS  := -s -w -X github.com/reflection-dev/zeno/internal/cli.built=$(VERSION)
 # staticcheck runs from the module proxy at this version; nothing of it enters go.mod.
 LINT     := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s

@@ -6,8 +6,14 @@ import (
 	"runtime/debug"
 )
 
-// version is the module's version, with the commit where the build knows it.
+// built is the version that `make` gives to the linker.
+var built string
+
+// version is what make says, else the module's version, with the commit where the build knows it.
 func version() string {
+	if built != "" {
+		return built
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "dev"
