@@ -62,7 +62,8 @@ type gatewayForm struct {
 }
 
 func (c *Core) gatewayConfig(addr string) gateway.Config {
-	return gateway.Config{Host: (*host)(c), Addr: addr, Name: "zeno", Version: c.conf.Version, Log: c.conf.Log}
+	return gateway.Config{Host: (*host)(c), Addr: addr, Name: "zeno", Version: c.conf.Version, Log: c.conf.Log,
+		ToolMeta: backend.ToolMeta()}
 }
 
 func (c *Core) startGateway(ctx context.Context, f gatewayForm) (map[string]string, error) {

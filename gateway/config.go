@@ -54,6 +54,9 @@ type Config struct {
 	KeepAlive    time.Duration // between two progress notifications; default 1 s
 	Grace        time.Duration // for a Host to return once its context ended; default 1 s
 
+	// ToolMeta goes into the _meta of the tool: hints that some clients read and the others pass over.
+	ToolMeta map[string]any
+
 	// Name and Version are what the MCP server calls itself; default "zeno", "dev".
 	Name, Version string
 

@@ -42,7 +42,11 @@ func (s *Server) newMCP() (*server.MCPServer, *server.StreamableHTTPServer) {
 	// that asks gets the tool as it is at this moment.
 	hooks.AddAfterListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 		if c := callFrom(ctx); c != nil {
-			result.Tools = []mcp.Tool{evalTool(c.surface)}
+			tool := evalTool(c.surface)
+			if len(cfg.ToolMeta) > 0 {
+				tool.Meta = &mcp.Meta{AdditionalFields: cfg.ToolMeta}
+			}
+			result.Tools = []mcp.Tool{tool}
 		}
 	})
 	// mcp-go queues the acknowledgement of a subscription and may lose it where

@@ -29,9 +29,7 @@ func claude() Backend {
 			"DISABLE_TELEMETRY":                        "1",
 			"DISABLE_ERROR_REPORTING":                  "1",
 			"CLAUDE_CODE_MAX_RETRIES":                  "2",
-			// A long result would go to a file that the model cannot read.
-			"ENABLE_MCP_LARGE_OUTPUT_FILES": "0",
-			"MAX_MCP_OUTPUT_TOKENS":         "200000",
+			"MAX_MCP_OUTPUT_TOKENS":                    "100000",
 		},
 		Files: map[string]File{
 			".claude/zeno-mcp.json":  {Data: mcpServers()},
@@ -46,6 +44,12 @@ func claude() Backend {
 		Install:  "npm install -g @anthropic-ai/claude-code@2.1.332",
 		Tried:    "2.1.332",
 	}
+}
+
+// ToolMeta is what the endpoint's tool says of itself for the CLIs of the table: Claude Code puts a result over 50,000
+// characters into a file, which the model cannot read, unless the tool says that its results are longer.
+func ToolMeta() map[string]any {
+	return map[string]any{"anthropic/maxResultSizeChars": 200_000}
 }
 
 // mcpServers is the shape of MCP configuration that several CLIs share; they expand ${ZENO_TOKEN} themselves.
