@@ -35,6 +35,10 @@ func (s *Server) inspectOps() []op {
 		of("inspect-prev-page", "Shows the items before.", "", func(in *inspector, _ *job) *inspector { return in.turn(-1) }),
 		of("inspect-clear", "Forgets what is inspected.", "", func(*inspector, *job) *inspector { return &inspector{} }),
 		of("inspect-last-exception", "Shows the last error.", "", func(_ *inspector, j *job) *inspector { return (&inspector{}).start(j.x.lisp().Value("*e")) }),
+		of("inspect-def-current-value", "Makes a var of the value that is shown.", "ns var-name", func(in *inspector, j *job) *inspector {
+			in.define(j)
+			return in
+		}),
 		{name: "inspect-get-path", doc: "Tells the way to the value that is shown.", returns: "value", run: func(r *request) {
 			r.submit(func(j *job) { j.send(bencode.Dict{"value": strings.Join(j.x.inspected().path(), " ")}) })
 		}},
@@ -105,6 +109,20 @@ func (in *inspector) path() []string {
 		out = append(out, s.key)
 	}
 	return out
+}
+
+// define makes a var of what is shown. It answers where that cannot be.
+func (in *inspector) define(j *job) {
+	env, name := j.x.s.conf.Env.Raw(), j.r.text("var-name")
+	ns, sym := env.Namespace(j.r.text("ns")), symbol(name)
+	switch {
+	case ns == nil || ns == env.Core:
+		j.finish(bencode.Dict{"ns": j.r.text("ns")}, "error", "namespace-not-found", "done")
+	case sym == nil || sym.FullName() != name || strings.Contains(name, "/") || len(in.stack) == 0:
+		j.finish(bencode.Dict{"message": j.r.op + ": got no usable var-name or nothing that is inspected, want a name without a slash"}, "error", "bad-argument", "done")
+	default:
+		ns.Intern(name).SetRoot(in.stack[len(in.stack)-1].v)
+	}
 }
 
 func (x *session) inspected() *inspector {

@@ -47,8 +47,20 @@ func TestInspector(t *testing.T) {
 	show(Message{"op": "inspect-push", "idx": 2}, `"inner"`)
 	show(Message{"op": "eval", "code": `(range)`, "inspect": "true", "page-size": 3}, `Page size: 3`)
 	show(Message{"op": "eval", "code": `(atom [7])`, "inspect": "true"}, `"Contains: " (:value "[7]" 1)`)
+	show(Message{"op": "inspect-push", "idx": 1}, `(:value "7" 1)`)
+	show(Message{"op": "inspect-def-current-value", "ns": "user", "var-name": "kept"}, `(:value "7" 1)`)
+	p.wants("kept", "[7]")
+	for want, m := range map[string]Message{
+		"done error namespace-not-found": {"ns": "no.such", "var-name": "a"},
+		"bad-argument done error":        {"ns": "user", "var-name": "a b"},
+	} {
+		m["op"] = "inspect-def-current-value"
+		if ms := p.ask(m); status(ms) != want {
+			t.Errorf("%v: got %v", m, ms)
+		}
+	}
 	show(Message{"op": "inspect-clear"}, `"nothing is inspected"`)
-	p.wants("*1", "#object[Atom {:status :ready, :val [7]}]")
+	p.wants("[*1 *2]", "[[7] #object[Atom {:status :ready, :val [7]}]]")
 
 	// what throws when it is looked at, or does not end, is as it is elsewhere
 	ms := p.eval(`(map #(/ 1 %) [0])`, Message{"inspect": "true"})
