@@ -99,7 +99,7 @@ echo "{\"answer\":\"found:$found own:$own other:$other net:$net ip:$ip\"}"`)
 
 // TestABoxIsToldToEnd: TERM comes before KILL, so that a CLI can put its session in order.
 func TestABoxIsToldToEnd(t *testing.T) {
-	h, q, boxes, _ := fakeBoxed(t, `trap 'echo saved > kept; exit 0' TERM; echo '{"text":"busy"}'; while :; do sleep 0.1; done`)
+	h, q, _, _ := fakeBoxed(t, `trap 'echo saved > kept; exit 0' TERM; echo '{"text":"busy"}'; while :; do sleep 0.1; done`)
 	q.Work = t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -113,7 +113,7 @@ func TestABoxIsToldToEnd(t *testing.T) {
 		t.Errorf("what it wrote on TERM: got %q, want \"saved\"", text)
 	}
 	// One that does not heed it is killed when the grace is over.
-	h, q, boxes, _ = fakeBoxed(t, `trap '' TERM; echo '{"text":"busy"}'; while :; do sleep 1; done`)
+	h, q, boxes, _ := fakeBoxed(t, `trap '' TERM; echo '{"text":"busy"}'; while :; do sleep 1; done`)
 	q.Stall, q.Grace = time.Second, 300*time.Millisecond
 	want(t, h.Run(context.Background(), q), Stalled, "no output and no eval")
 	if bodies, err := boxes.PS(context.Background()); err != nil || len(bodies) != 0 {
