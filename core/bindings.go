@@ -27,7 +27,7 @@ func (c *Core) namespaces() map[string][]value.Builtin {
 	}
 	ns["zeno.spawn"] = []value.Builtin{
 		bind.Func("spawn", "([{:keys [role prompt system model backend agent timeout stall resume tools base-url api-key-env env work sandbox trust budget retries advisor on-event]}])",
-			"Runs one agent to its end and gives {:id … :status … :answer … :usage … :evals … :ms … :boxed …}. :backend is a name, or a map that describes a CLI. :advisor {:model … :rounds 3 :rubric …} is a second agent that must approve the answer: :advice says what it said, and :status is :rejected where it never did. :on-event is a function of each event, {:kind :started|:text|:call|:usage|:advice|:ended …}.", c.spawn),
+			"Runs one agent to its end and gives {:id … :status … :answer … :usage … :evals … :ms … :boxed …}. :backend is a name, or a map that describes a CLI. The CLI runs in a box: :sandbox is a map of what it may use besides its model and its endpoint, in the words of zeno.sandbox/run, or :none. :advisor {:model … :rounds 3 :rubric …} is a second agent that must approve the answer: :advice says what it said, and :status is :rejected where it never did. :on-event is a function of each event, {:kind :started|:text|:call|:usage|:advice|:ended …}.", c.spawn),
 		bind.Func("caller", "([])", "Inside a capability: {:role … :spawn …} of the agent that calls it; nil elsewhere.", caller),
 		bind.Func("backends", "([])", "Lists the names of the agent CLIs that spawn knows, and :scripted.", c.backendNames),
 	}
