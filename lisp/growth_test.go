@@ -2,6 +2,7 @@ package lisp_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/reflection-dev/zeno/lisp"
@@ -12,6 +13,8 @@ import (
 // charged for, it lies on no stack.
 var growing = []string{
 	`(loop [a nil] (recur (cons 1 a)))`,
+	`(loop [a [] i 0] (recur (conj a (str i "` + strings.Repeat("text ", 40) + `")) (inc i)))`,
+	`(loop [a [] i 0] (recur (conj a (format "%d%s" i "` + strings.Repeat("text ", 40) + `")) (inc i)))`,
 	`(loop [a []] (recur (conj a 1)))`,
 	`(loop [a (list 1)] (recur (conj a 1)))`,
 	`((fn f [a] (recur (cons 1 a))) nil)`,

@@ -92,4 +92,6 @@ func TestHoardersDoNotKillTheProcess(t *testing.T) {
 	t.Log("all ended")
 }
 
-func tailOf(b []byte) string { return string(b[max(0, len(b)-2000):]) }
+func tailOf(b []byte) string {
+	return string(b[:min(len(b), 1500)]) + "\n…\n" + string(b[max(0, len(b)-2000):])
+}

@@ -9,8 +9,9 @@ import (
 
 // builder builds a text and charges for it as it grows.
 type builder struct {
-	t *Thread
-	b strings.Builder
+	t      *Thread
+	b      strings.Builder
+	pinned int // of its memory, what the thread counts as alive
 }
 
 // add appends s.
@@ -41,15 +42,19 @@ func (x *builder) room(n int) {
 	if x.b.Len()+n <= x.b.Cap() {
 		return
 	}
-	size := max(2*x.b.Cap(), x.b.Len()+n, 32)
+	n = max(n, 32)
+	size := 2*x.b.Cap() + n // what Grow makes of it, but for rounding up
 	x.t.Charge(size)
-	x.t.Pin(size - x.b.Cap())
-	x.b.Grow(size - x.b.Len())
+	x.b.Grow(n)
+	x.t.Charge(max(0, x.b.Cap()-size))
+	x.t.Pin(x.b.Cap() - x.pinned)
+	x.pinned = x.b.Cap()
 }
 
 // text ends the building.
 func (x *builder) text() string {
-	x.t.Unpin(x.b.Cap())
+	x.t.Unpin(x.pinned)
+	x.pinned = 0
 	return x.b.String()
 }
 

@@ -166,6 +166,9 @@ func (t *Thread) Pin(n int) { t.pinned += int64(n) }
 // Unpin undoes Pin.
 func (t *Thread) Unpin(n int) { t.pinned -= int64(n) }
 
+// Pinned is what is pinned now: 0 when no builder is under way, or the limit of live bytes is off by it.
+func (t *Thread) Pinned() int64 { return t.pinned }
+
 // Marker adds up what is reachable. Structure that is shared within one environment counts once.
 type Marker struct {
 	t          *Thread
