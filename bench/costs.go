@@ -27,5 +27,6 @@ func costs() []cost {
 		{"mcp", overMCP},
 		{"journal", appendEvents},
 		{"observe", watchedEval},
+		{"box", startBox},
 	}
 }
