@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"github.com/reflection-dev/zeno/core"
+	"github.com/reflection-dev/zeno/internal/need"
 )
 
 // A program runs things in boxes.
 func TestBoxes(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("the native backend is Linux only")
+		need.Skip(t, "the native backend is Linux only")
 	}
 	stage2 := filepath.Join(t.TempDir(), "stage2")
 	build := exec.Command("go", "build", "-o", stage2, "github.com/reflection-dev/zeno/sandbox/native/stage2/cmd")

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reflection-dev/zeno/internal/need"
 )
 
 // On a disk that is full in earnest: what was acknowledged is there, what was not is refused, and when there is room again
@@ -15,7 +17,7 @@ import (
 func TestADiskThatIsFull(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("zeno-test", dir, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("a small file system cannot be mounted (root can): %v", err)
+		need.Skip(t, "a small file system cannot be mounted (root can): %v", err)
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {

@@ -26,7 +26,7 @@ func inTmux(t *testing.T, home string) *tmux {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &tmux{t: t, program: need(t, "tmux"), socket: filepath.Join(dir, "s")}
+	m := &tmux{t: t, program: shellPath(t, "tmux"), socket: filepath.Join(dir, "s")}
 	m.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm", "LC_ALL=C.UTF-8", "SHELL=/bin/sh", "TMPDIR=" + dir}
 	t.Cleanup(func() {
 		_ = m.command("kill-server").Run() // it may have ended with zeno

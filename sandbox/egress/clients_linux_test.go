@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reflection-dev/zeno/internal/need"
 )
 
 // needs skips where a client is missing, and fails in CI.
@@ -19,10 +21,7 @@ func needs(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
 		if _, err := exec.LookPath(p); err != nil {
-			if os.Getenv("ZENO_CI") == "1" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
+			need.Skip(t, "%v", err)
 		}
 	}
 }
@@ -152,7 +151,7 @@ ws.onopen = () => ws.send("hello");
 ws.onmessage = e => { console.log("got " + e.data); ws.close() };
 ws.onerror = e => { console.log("error", e.message); process.exit(1) };`)
 	if out == "SKIP\n" {
-		t.Skip("this node has no WebSocket")
+		need.Skip(t, "this node has no WebSocket")
 	}
 	if code != 0 || out != "got hello\n" {
 		t.Errorf("got %d %s\n%s", code, out, n.told())

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/sandbox"
 	"github.com/reflection-dev/zeno/sandbox/native"
 )
@@ -106,7 +107,7 @@ type target struct {
 func newTarget(t *testing.T) *target {
 	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed")
+		need.Skip(t, "gcc is not installed")
 	}
 	g := &target{dir: t.TempDir(), words: map[string]string{}}
 	for d := g.dir; d != "/" && d != os.TempDir(); d = filepath.Dir(d) {
@@ -269,7 +270,7 @@ func (*refuse) Serve(ctx context.Context, l sandbox.Listeners) error {
 // A set-user-id program of the host that a box sees gives it no other user.
 func TestSetUserIDPrograms(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can make a set-user-id program")
+		need.Skip(t, "only root can make a set-user-id program")
 	}
 	g := newTarget(t)
 	suid := filepath.Join(g.dir, "suid")

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/sandbox"
 	"github.com/reflection-dev/zeno/sandbox/egress"
 	"github.com/reflection-dev/zeno/sandbox/secret"
@@ -22,7 +23,7 @@ import (
 // The real proxy on the sockets of a real box: a program uses a secret that is nowhere in the box.
 func TestEgressAndSecretsInABox(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip(err)
+		need.Skip(t, "%v", err)
 	}
 	const canary = "canary-92b7d1-value"
 	var mu sync.Mutex

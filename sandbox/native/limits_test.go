@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/sandbox"
 	"github.com/reflection-dev/zeno/sandbox/native"
 )
@@ -162,7 +163,7 @@ while time.time() < end: pass
 print(time.process_time())'; sleep 0.3`
 	b := backend(t)
 	if c, _ := b.Probe(context.Background()).Find("cpus"); !strings.Contains(c.How, "cgroup v") {
-		t.Skip("there is no cgroup to measure by")
+		need.Skip(t, "there is no cgroup to measure by")
 	}
 	res := sh(t, b, busy, func(s *sandbox.Spec) { s.CPUs = 0.2 })
 	total := 0.0

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/sandbox"
 	"github.com/reflection-dev/zeno/sandbox/native"
 )
@@ -254,7 +255,7 @@ func copyBusybox(t *testing.T, dir string) {
 	t.Helper()
 	text, err := os.ReadFile("/bin/busybox")
 	if err != nil {
-		t.Skip("busybox-static is not installed")
+		need.Skip(t, "busybox-static is not installed")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/reflection-dev/zeno/internal/need"
 )
 
 // ordinary is a user that no one is.
@@ -17,7 +19,7 @@ const ordinary = 64321
 // Everything is tested twice: as root, and as a user without any right, in a process of its own.
 func TestAsAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can become another user; without root every test runs as an ordinary one")
+		need.Skip(t, "only root can become another user; without root every test runs as an ordinary one")
 	}
 	dir, err := os.MkdirTemp("", "zeno-user-")
 	if err != nil {
