@@ -33,7 +33,7 @@ func TestEnginesRunIt(t *testing.T) {
 		t.Skip("engines take root")
 	}
 	need(t, "dpkg-query", "skopeo", "umoci", "runc", "podman", "containerd", "ctr")
-	file, built := archive(t, "", oci.Spec{Name: "zeno-test", Tag: "1", Base: oci.Base{Host: []string{"dash", "coreutils"}, Changed: "take"}, Workdir: "/work",
+	file, built := archive(t, "", oci.Spec{Name: "zeno-test", Tag: "1", Base: oci.Base{Host: []string{"dash", "coreutils"}, Changed: "take"}, Workdir: "/work", Layers: 5, // engines copy each layer onto the one below
 		Cmd: []string{"/bin/sh", "-c", "echo ran; id -u; pwd"}})
 	t.Run("runc", func(t *testing.T) { runc(t, file) })
 	t.Run("podman", func(t *testing.T) { podman(t, file, built.Digest) })
