@@ -121,6 +121,9 @@ var layers = [][]string{
 	{"sandbox", "sandbox/secret", "sandbox/egress", "sandbox/msb", "core"},
 	{"sandbox/volume", "sandbox/msb"},
 	{"sandbox/seccomp", "sandbox/native"},
+	{"oci", "oci/dpkg"},
+	{"oci", "oci/nix"},
+	{"oci", "oci/registry"},
 	{"sandbox/native/stage2", "sandbox/native"},
 	{"core/spawn/guard", "core/spawn/backend", "core/spawn", "core"},
 }
