@@ -55,7 +55,7 @@ func (l *loading) layer(ctx context.Context, layer Layer, what string) error {
 		l.rec.add(k, note)
 		return nil
 	}
-	l.s.say("%s: unpacking %s", what, layer.Label)
+	l.s.say("%s: unpacking %s", what, or(layer.Label, layer.DiffID[:19]))
 	dir := filepath.Join(l.temp, "part")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
