@@ -48,7 +48,7 @@ Exit codes: 0 it worked   1 the program failed   2 wrong command line
 `
 
 func help(options kong.HelpOptions, ctx *kong.Context) error {
-	if sel := ctx.Selected(); sel == nil || sel.Name == "run" {
+	if sel := ctx.Selected(); sel == nil || sel.Name == "run" && sel.Parent == ctx.Model.Node {
 		_, err := fmt.Fprint(ctx.Stdout, overview)
 		return err
 	}
