@@ -14,7 +14,7 @@ import (
 func (a *app) explain(err error) string {
 	addSource(err)
 	head, rest, more := strings.Cut(core.Explain(err), "\n")
-	if a.colours() {
+	if a.coloursOn(a.std.Err) {
 		head = "\x1b[1;31m" + head + "\x1b[0m"
 	}
 	if more {
@@ -23,9 +23,9 @@ func (a *app) explain(err error) string {
 	return head
 }
 
-// colours tells whether stderr may be coloured: see https://no-color.org.
-func (a *app) colours() bool {
-	return a.std.Getenv("NO_COLOR") == "" && a.std.Getenv("TERM") != "dumb" && terminal(a.std.Err)
+// coloursOn tells whether what goes to f may be coloured: see https://no-color.org.
+func (a *app) coloursOn(f *os.File) bool {
+	return a.std.Getenv("NO_COLOR") == "" && a.std.Getenv("TERM") != "dumb" && terminal(f)
 }
 
 // maxSourceLine bounds the line of source that is shown, in bytes.

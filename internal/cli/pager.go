@@ -21,10 +21,13 @@ type pager struct {
 	raw, normal liner.ModeApplier // keys come one by one; as zeno found the terminal
 }
 
-// show writes a text that ends in a newline.
-func (p *pager) show(text string) {
+// show writes a text that ends in a newline. A value that fits the screen is coloured.
+func (p *pager) show(text string, value bool) {
 	size, err := unix.IoctlGetWinsize(int(p.app.std.Out.Fd()), unix.TIOCGWINSZ)
 	if err != nil || size.Row < 3 || size.Col < 1 || fits(text, int(size.Row)-1, int(size.Col)) {
+		if value && p.app.coloursOn(p.app.std.Out) {
+			text = coloured(text)
+		}
 		_, _ = io.WriteString(p.out, text)
 		return
 	}

@@ -112,7 +112,16 @@ func (r *repl) show(text string) {
 		_, _ = io.WriteString(r.out, text) // a terminal that has gone is no error of the program
 		return
 	}
-	r.pager.show(text)
+	r.pager.show(text, false)
+}
+
+// showValue is show for a printed value.
+func (r *repl) showValue(text string) {
+	if r.pager == nil {
+		r.show(text)
+		return
+	}
+	r.pager.show(text, true)
 }
 
 func (r *repl) greet() {
@@ -200,7 +209,7 @@ func continuation(prompt string) string {
 func (r *repl) eval(text string) {
 	p := printer{session: r.session, out: r.out, nils: r.interactive}
 	if r.interactive {
-		p.max, p.show = shownBytes, r.show
+		p.max, p.show = shownBytes, r.showValue
 	}
 	in := lisp.Input{Src: text, File: replFile, Line: r.line, Each: func(t *value.Thread, v value.Value) {
 		r.out.endLine()

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,6 +27,9 @@ type screen struct {
 }
 
 // open starts zeno on a terminal with an empty HOME, where env may say otherwise.
+// colours, in the environment of a screen, is a terminal as it is without NO_COLOR.
+const colours = "COLOURS=1"
+
 func open(t *testing.T, env []string, args ...string) *screen {
 	t.Helper()
 	self, err := os.Executable()
@@ -34,6 +38,9 @@ func open(t *testing.T, env []string, args ...string) *screen {
 	}
 	cmd := &exec.Cmd{Path: self, Args: append([]string{"zeno"}, args...)}
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm", "TMPDIR=" + t.TempDir()}, env...)
+	if !slices.Contains(env, colours) {
+		cmd.Env = append(cmd.Env, "NO_COLOR=1") // most tests read what is on the screen
+	}
 	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 200})
 	if err != nil {
 		t.Fatal(err)
@@ -345,12 +352,16 @@ func TestREPLOnADumbTerminal(t *testing.T) {
 }
 
 func TestREPLColours(t *testing.T) {
-	for env, want := range map[string]bool{"X=": true, "NO_COLOR=1": false} {
+	for env, want := range map[string]bool{colours: true, "NO_COLOR=1": false} {
 		s := open(t, []string{env})
 		s.say(`(nonsuch)`)
 		got := s.want(`at top level`)
 		if coloured := strings.Contains(got, "\x1b[1;31m"); coloured != want {
 			t.Errorf("%s: got %q, want colours %v", env, got, want)
+		}
+		s.say(`{:a "b"}`)
+		if got := s.want(`\n\{[^\n]*\}\r\n`); strings.Contains(got, "\x1b[36m:a\x1b[0m") != want {
+			t.Errorf("%s: got %q, want a value with colours %v", env, got, want)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (t *tester) once(ctx context.Context, some []string) error {
 	if only := filesOf(files, some); len(only) > 0 {
 		files = only
 	}
-	report := suite.NewReport(t.app.std.Out, t.app.colours() && terminal(t.app.std.Out))
+	report := suite.NewReport(t.app.std.Out, t.app.coloursOn(t.app.std.Out))
 	conf := suite.Config{Env: t.env, Only: t.only, Explain: func(err error) string {
 		addSource(err)
 		return core.Explain(err)
