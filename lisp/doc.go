@@ -25,6 +25,28 @@ func Doc(t *value.Thread, name string) string {
 	return name + " " + b.Arglists + " - " + b.Doc
 }
 
+// Arglists gives how the function or macro name is called, as t's environment knows it, such as ([f] [f coll]); "" where
+// that is not known.
+func Arglists(t *value.Thread, name string) string {
+	v := lookup(t, name)
+	if v == nil {
+		return ""
+	}
+	if root, _ := v.Root(); root.Kind() == value.KindFn {
+		if b := value.As[value.Fn](root).Code.Builtin; b != nil {
+			return b.Arglists
+		}
+	}
+	m := v.MetaMap()
+	if m.IsNil() {
+		return ""
+	}
+	if args, ok := value.Get(t, m, value.Kw("arglists")); ok {
+		return value.PrStr(t, args)
+	}
+	return ""
+}
+
 func metaDoc(t *value.Thread, v *value.Var) string {
 	m := v.MetaMap()
 	if m.IsNil() {

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/reflection-dev/zeno/lisp"
 	"github.com/reflection-dev/zeno/lisp/value"
 )
 
@@ -17,7 +19,24 @@ func (r *repl) complete(line string, pos int) (head string, options []string, ta
 	if word == "" {
 		return head, nil, tail
 	}
-	return head, r.names(word), tail
+	options = r.names(word)
+	if len(options) == 0 {
+		r.hint(word, line)
+	}
+	return head, options, tail
+}
+
+// hint shows how the function that word names is called, above the line that is edited.
+func (r *repl) hint(word, line string) {
+	args := ""
+	_, _ = r.core.Env().Do(r.app.signals.ctx, func(t *value.Thread) value.Value {
+		t.Bind([]*value.Var{t.Env.NSVar}, []value.Value{value.Of(r.session.Namespace())})
+		args = lisp.Arglists(t, word)
+		return value.Nil
+	})
+	if args != "" {
+		fmt.Fprintf(r.app.std.Out, "\r\n%s %s\r\n%s%s", harmless(word), harmless(args), r.prompting, harmless(line))
+	}
 }
 
 // wordAt splits a line at the word that ends at the cursor.

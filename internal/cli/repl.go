@@ -37,7 +37,8 @@ type repl struct {
 	failed      bool   // an evaluation has failed
 	pager       *pager // nil: nothing is paged
 
-	running atomic.Pointer[running] // what ctrl-C interrupts; nil: the prompt is shown
+	prompting string                  // the prompt that is shown
+	running   atomic.Pointer[running] // what ctrl-C interrupts; nil: the prompt is shown
 }
 
 // repl runs the REPL to its end. Whatever is wrong with the home is reported and the prompt is there.
@@ -172,6 +173,7 @@ func (r *repl) read() (string, error) {
 	prompt := r.session.Namespace().Name + "=> "
 	for {
 		r.out.endLine()
+		r.prompting = prompt
 		line, err := r.lines.line(prompt)
 		switch {
 		case errors.Is(err, io.EOF) && strings.TrimSpace(b.String()) != "":

@@ -245,6 +245,10 @@ func TestREPLHistoryAndCompletion(t *testing.T) {
 	s.want(`=> `)
 	s.send("(some-lo\t)\r")
 	s.want(`\n7\r\n`)
+	s.send("(interleave\t") // the whole name: how it is called, and the line goes on
+	s.want(`interleave \(\[\].*\r\n`)
+	s.send(" [1] [2])\r")
+	s.want(`\n\(1 2\)\r\n`)
 	s.say(`(require '[joker.string :as strs])`)
 	s.want(`=> `)
 	s.send("(strs/upper-c\t \"a\")\r")
