@@ -1,12 +1,14 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/reflection-dev/zeno/core/budget"
 	"github.com/reflection-dev/zeno/core/grant"
 	"github.com/reflection-dev/zeno/core/home"
 	"github.com/reflection-dev/zeno/core/loop"
@@ -63,7 +65,25 @@ func (c *Core) Rehearse(ctx context.Context, d time.Duration) (rehearsal.Report,
 	if err != nil {
 		rep.Stopped = err.Error()
 	}
+	rep.Budgets = c.rehearsedBudgets(context.WithoutCancel(ctx))
 	return rep, err
+}
+
+// rehearsedBudgets tells what the roles used. Where that is not known none is told: their spawns were refused then.
+func (c *Core) rehearsedBudgets(ctx context.Context) []rehearsal.Budget {
+	out := []rehearsal.Budget{}
+	all, err := c.Budgets(ctx)
+	if err != nil {
+		return out
+	}
+	for _, r := range all.Roles {
+		if r.Used.Spawns == 0 {
+			continue
+		}
+		out = append(out, rehearsal.Budget{Role: r.Role, Per: string(cmp.Or(r.Budget.Per, budget.Day)), Spawns: r.Used.Spawns, Evals: r.Used.Evals,
+			Calls: r.Used.Calls, Wall: r.Used.Wall, MaxEvals: r.Budget.Evals, MaxCalls: r.Budget.Calls, MaxWall: r.Budget.Wall})
+	}
+	return out
 }
 
 // functions are the namespace zeno.dry-run, which exists in a rehearsal only.

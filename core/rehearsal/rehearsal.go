@@ -57,7 +57,22 @@ type Report struct {
 	Others   int       `json:"others,omitempty"`  // happenings of which no line is kept: there were more than MaxLines
 	Timeline []Thing   `json:"timeline"`          // the first moments; runs of processes only where they failed
 	More     int       `json:"more,omitempty"`    // moments after those
+	Budgets  []Budget  `json:"budgets"`           // of roles that had spawns, in the period that was under way at the end
 	Stopped  string    `json:"stopped,omitempty"` // why it ended before its time
+}
+
+// Budget is what the spawns of a role used. Tokens and money are no part of it: stand-ins use none.
+type Budget struct {
+	Role   string        `json:"role"`
+	Per    string        `json:"per"` // the period: day, hour …
+	Spawns int64         `json:"spawns"`
+	Evals  int64         `json:"evals"`
+	Calls  int64         `json:"calls"`
+	Wall   time.Duration `json:"wall-ns"`
+
+	MaxEvals int64         `json:"max-evals,omitempty"` // 0: no bound for the role as a whole
+	MaxCalls int64         `json:"max-calls,omitempty"`
+	MaxWall  time.Duration `json:"max-wall-ns,omitempty"`
 }
 
 // Bounds of a report.

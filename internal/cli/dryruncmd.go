@@ -211,9 +211,30 @@ func printRehearsal(w io.Writer, rep rehearsal.Report) {
 	if rep.Others > 0 {
 		fmt.Fprintf(w, "  and %d others\n", rep.Others)
 	}
+	printRehearsedBudgets(w, rep.Budgets)
 	printMoments(w, rep)
 	if rep.Stopped != "" {
 		fmt.Fprintf(w, "\nstopped early: %s\n", rep.Stopped)
+	}
+}
+
+func printRehearsedBudgets(w io.Writer, budgets []rehearsal.Budget) {
+	if len(budgets) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nbudgets (in the period under way at the end)")
+	of := func(used, most int64) string {
+		if most == 0 {
+			return fmt.Sprint(used)
+		}
+		return fmt.Sprintf("%d of %d", used, most)
+	}
+	for _, b := range budgets {
+		fmt.Fprintf(w, "  %-11s per %s: spawns %d, evals %s, calls %s", b.Role, b.Per, b.Spawns, of(b.Evals, b.MaxEvals), of(b.Calls, b.MaxCalls))
+		if b.MaxWall > 0 {
+			fmt.Fprintf(w, ", wall %v of %v", b.Wall.Round(time.Second), b.MaxWall)
+		}
+		fmt.Fprintln(w)
 	}
 }
 
