@@ -72,6 +72,8 @@ func (c *Core) boxFunctions() []value.Builtin {
 	return []value.Builtin{
 		bind.Func("run", "([{:keys [argv in volume workdir env read egress secrets cpus memory pids disk timeout ttl idle-timeout seccomp user name image out max-out backend runtime]}])",
 			"Runs a program in a box and gives {:exit … :out … :err … :status … :killed-by … :ms … :peak-rss …}. Only :argv is required; every bound has a default. What cannot be enforced here is refused. :out is a function that is given standard output as it comes.", b.run),
+		bind.Func("omp", "([{:keys [in argv …]}])",
+			"Is run for the agent CLI omp, whose prompt is :in, and gives of the stream that it prints :answer, :session, :usage and :error as well; :argv is another command that prints the same stream. An agent with a role and an endpoint is zeno.spawn/spawn.", b.omp),
 		bind.Func("exec!", "([name {:keys [argv in env workdir timeout max-out]}])",
 			"Runs one more program in the live body of that name, under the same constraints.", b.exec),
 		bind.Func("ps", "([])", "Lists the live bodies: {:name … :pid … :volume … :argv … :started … :owner …}.", b.ps),
@@ -157,13 +159,21 @@ func (r *ruleForm) DecodeLisp(t *value.Thread, v value.Value) error {
 }
 
 func (b *boxes) run(t *value.Thread, f boxForm) (value.Value, error) {
+	res, err := b.execute(t, f)
+	if err != nil {
+		return value.Nil, err
+	}
+	return boxResult(t, res), nil
+}
+
+func (b *boxes) execute(t *value.Thread, f boxForm) (sandbox.Result, error) {
 	s := f.spec()
 	if err := f.checkOut(); err != nil {
-		return value.Nil, err
+		return sandbox.Result{}, err
 	}
 	n, err := b.attach(t.Context, &s)
 	if err != nil {
-		return value.Nil, err
+		return sandbox.Result{}, err
 	}
 	if !f.Out.IsNil() {
 		s.Stdout = &listener{ctx: t.Context, call: func(ctx context.Context, text string) error {
@@ -172,11 +182,8 @@ func (b *boxes) run(t *value.Thread, f boxForm) (value.Value, error) {
 		}}
 	}
 	res, err := n.Run(t.Context, s)
-	if err != nil {
-		return value.Nil, err
-	}
 	t.Safepoint()
-	return boxResult(t, res), nil
+	return res, err
 }
 
 func (f *boxForm) checkOut() error {

@@ -34,6 +34,9 @@ func TestBoxes(t *testing.T) {
 			`{:exit 3, :out "hi\nb\n", :status :failed, :killed-by nil}`},
 		{`(:killed-by (zeno.sandbox/run {:argv ["sleep" "60"] :timeout "100ms" :memory "64M" :cpus 1}))`, `:timeout`},
 		{`(let [seen (atom "")] (zeno.sandbox/run {:argv ["echo" "x"] :out (fn [s] (swap! seen str s))}) @seen)`, `"x\n"`},
+		{`(let [r (zeno.sandbox/omp {:argv ["sh" "-c" "cat >&2; printf '%s\\n' '{\"type\":\"session\",\"id\":\"s1\"}' notice '{\"type\":\"message_end\",\"message\":{\"role\":\"assistant\",\"stopReason\":\"stop\",\"content\":[{\"type\":\"text\",\"text\":\"né\"}],\"usage\":{\"input\":3,\"output\":2}}}'"] :in "a prompt"})]
+		    [(:answer r) (:session r) (:error r) (:exit r) (:err r) (select-keys (:usage r) [:tokens-in :tokens-out])])`,
+			`["né" "s1" nil 0 "a prompt" {:tokens-in 3, :tokens-out 2}]`},
 		{`[(zeno.sandbox/ensure-volume! "v1") (zeno.sandbox/ensure-volume! "v1") (map :name (zeno.sandbox/volumes))]`, `[true false ("v1")]`},
 		{`(do (zeno.sandbox/run {:argv ["sh" "-c" "echo kept > f"] :volume "v1"}) (:out (zeno.sandbox/run {:argv ["cat" "f"] :volume "v1"})))`, `"kept\n"`},
 		{`(do (future (zeno.sandbox/run {:name "a" :argv ["sleep" "60"]}))
@@ -57,6 +60,7 @@ func TestBoxes(t *testing.T) {
 		`(zeno.sandbox/run {:argv ["true"] :image "none:such"})`:                                       ":image",
 		`(zeno.sandbox/run {:argv ["true"] :egress {:allow ["a b"]}})`:                                 ":egress",
 		`(zeno.sandbox/run {:argv ["true"] :egress :public :secrets [{:env "ZENO_NO" :hosts ["h"]}]})`: "ZENO_NO",
+		`(zeno.sandbox/omp {:argv ["true"] :out 5})`:                                                   ":out",
 		`(zeno.sandbox/run {:argv ["true"] :out 5})`:                                                   ":out",
 		`(zeno.sandbox/stop! "none")`:                                                                  "none",
 	} {
