@@ -260,7 +260,11 @@ func opened(cli string) (backend.Backend, string) {
 	b.Argv, b.Files = slices.Clone(b.Argv), maps.Clone(b.Files)
 	switch cli {
 	case "codex":
-		b.Argv = append(b.Argv[:len(b.Argv)-1], backend.Arg{Words: []string{"--enable", "shell_tool"}}, backend.Arg{Words: []string{"-"}})
+		for i, arg := range b.Argv {
+			if slices.Contains(arg.Words, "read-only") { // its own sandbox may not start a command at all
+				b.Argv[i].Words = []string{"-s", "danger-full-access", "--enable", "shell_tool"}
+			}
+		}
 		return b, `[[call: exec_command {"cmd":"echo hi"}]]`
 	case "gemini":
 		b.Files["policy.toml"] = backend.File{Text: "[[rule]]\ntoolName = \"*\"\ndecision = \"allow\"\npriority = 200\n"}

@@ -1,5 +1,5 @@
 // Package need is how a test says what it needs of the machine. What is missing skips the test, and with ZENO_CI=1 fails it:
-// a skip nobody sees proves nothing. internal/laws holds that no test skips in another way, but for -short.
+// a skip nobody sees proves nothing.
 package need
 
 import (
