@@ -101,9 +101,7 @@ func (d *Desk) watch(ctx context.Context) {
 		var now int64
 		err := d.conn.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&now)
 		if err == nil && now != last {
-			if last >= 0 {
-				d.wake()
-			}
+			d.wake() // at the first look, too: what another process did before it shows no other way
 			last = now
 		}
 		d.mu.Unlock()

@@ -95,6 +95,32 @@ func TestAnotherProcessIsSeen(t *testing.T) {
 	}
 }
 
+// TestAChangeBeforeTheFirstLookIsSeen: another process answers before this one has looked for the first time whether the file
+// changed. That was missed, and its agent never went on.
+func TestAChangeBeforeTheFirstLookIsSeen(t *testing.T) {
+	path := file(t)
+	there := open(t, path)
+	a := put(t, there, ask.Ask{})
+	here := open(t, path, func(c *ask.Config) { c.Poll = 300 * time.Millisecond })
+	ctx, cancel := context.WithTimeout(bg, 5*time.Second)
+	defer cancel()
+	looked := make(chan struct{})
+	var once sync.Once
+	go func() {
+		<-looked
+		if _, err := there.Answer(bg, a.ID, "soon", "ann"); err != nil {
+			t.Error(err)
+		}
+	}()
+	got, err := here.Wait(ctx, a.ID, func(a ask.Ask) bool {
+		once.Do(func() { close(looked) })
+		return a.State == ask.Answered
+	})
+	if err != nil || got.Answer != "soon" {
+		t.Errorf("got %+v %v, want the answer", got, err)
+	}
+}
+
 // TestACancelledWaitHarmsNobody: the one connection outlives every caller's context.
 func TestACancelledWaitHarmsNobody(t *testing.T) {
 	d := open(t, file(t))
