@@ -78,7 +78,8 @@ func version(ctx context.Context, path string, c *Check, program, fix string, ar
 	defer os.RemoveAll(home)
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, full, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = home, &limited{b: &out}, &limited{b: &out}
+	said := &limited{b: &out} // one for both: os/exec then writes from one goroutine
+	cmd.Dir, cmd.Stdout, cmd.Stderr = home, said, said
 	cmd.Env = []string{"HOME=" + home, "PATH=" + cmp.Or(path, os.Getenv("PATH")), "NO_COLOR=1", "CI=1", "TMPDIR=" + home}
 	cmd.WaitDelay = time.Second
 	ownGroup(cmd)
