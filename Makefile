@@ -31,8 +31,8 @@ need: ## what the tests use and the machine lacks, by name from Debian
 	@.ci/need
 
 # Programs that run until a limit ends them take ten times as long under the race detector and show it nothing: they run
-# without it. What is concurrent runs with it.
-HEAVY := Hostile|Hoarders|NothingIsKept|EveryFunction|Deepest
+# without it, and so does what counts the bytes of a start, which the detector adds to. What is concurrent runs with it.
+HEAVY := Hostile|Hoarders|NothingIsKept|EveryFunction|Deepest|SlowToStart
 
 test: need build cross lint ## everything
 	$(GO) test -timeout 30m ./...
