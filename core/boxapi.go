@@ -25,7 +25,7 @@ func ReadProfile(text string) (spawn.Box, error) {
 		return spawn.Box{}, err
 	}
 	if !v.Kind().IsMap() {
-		return spawn.Box{}, fmt.Errorf("profile: got a %s, want one map such as {:egress {:allow [\"pypi.org\"]} :memory \"1G\"}", v.Kind())
+		return spawn.Box{}, fmt.Errorf("profile: got a %s, want one map such as {:egress {:allow [\"pkg.example.net\"]} :memory \"1G\"}", v.Kind())
 	}
 	var f profileForm
 	if err := bind.Decode(t, v, &f); err != nil {

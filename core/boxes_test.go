@@ -43,7 +43,7 @@ func TestBoxes(t *testing.T) {
 		      (loop [n 0] (when (and (< n 500) (empty? (filter #(= "a" (:name %)) (zeno.sandbox/ps)))) (joker.time/sleep 20000000) (recur (inc n))))
 		      (let [r (loop [n 0] (or (try (:out (zeno.sandbox/exec! "a" {:argv ["echo" "in"]})) (catch Error e (when (> n 100) (throw e)))) (do (joker.time/sleep 20000000) (recur (inc n)))))]
 		        (zeno.sandbox/stop! "a") r))`, `"in\n"`},
-		{`(:out (zeno.sandbox/run {:argv ["sh" "-c" "cat /etc/resolv.conf; ls /.msb/tls"] :egress {:allow ["pypi.org" {:host "llm.lan" :addr "127.0.0.1:9" :port 9000}]}}))`,
+		{`(:out (zeno.sandbox/run {:argv ["sh" "-c" "cat /etc/resolv.conf; ls /.msb/tls"] :egress {:allow ["pkg.example.net" {:host "llm.lan" :addr "127.0.0.1:9" :port 9000}]}}))`,
 			`"nameserver 127.0.0.53\noptions timeout:2 attempts:2 single-request\nbundle.pem\nca.pem\n"`},
 	} {
 		v, err := c.Eval(context.Background(), `(pr-str `+e.src+`)`)

@@ -101,7 +101,7 @@ func registry(t *testing.T) http.Handler {
 		t.Fatal("no archive")
 	}
 	version := map[string]any{"name": "left-pad", "version": "1.0.0", "dist": map[string]any{
-		"tarball": "https://registry.npmjs.org/left-pad/-/left-pad-1.0.0.tgz", "shasum": fmt.Sprintf("%x", sha1.Sum(tgz.Bytes()))}}
+		"tarball": "https://npm.example.org/left-pad/-/left-pad-1.0.0.tgz", "shasum": fmt.Sprintf("%x", sha1.Sum(tgz.Bytes()))}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/left-pad":
@@ -134,17 +134,17 @@ func (s *syncBuffer) String() string {
 
 const guideToken = "canary-guide-77c1/+token"
 
-// guideCore is an instance whose boxes reach a Git server as github.com and a registry as registry.npmjs.org. What it
+// guideCore is an instance whose boxes reach a Git server as github.com and a registry as npm.example.org. What it
 // logs, at every level, goes to the buffer.
 func guideCore(t *testing.T, dir string) (c *core.Core, fill func(string) string, log *syncBuffer) {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.Handle("github.com/", hosting(t, guideToken))
-	mux.Handle("registry.npmjs.org/", registry(t))
+	mux.Handle("npm.example.org/", registry(t))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, r.Host, r.Header.Get("Authorization"), r.URL.RawQuery)
 	})
-	addr, pool := tlsServer(t, mux, "github.com", "registry.npmjs.org", "echo.example")
+	addr, pool := tlsServer(t, mux, "github.com", "npm.example.org", "echo.example")
 	t.Setenv("GH_TOKEN", guideToken)
 	log = &syncBuffer{}
 	c, _ = startIn(t, dir, `(require '[zeno.sandbox :as sandbox])`, func(conf *core.Config) {
@@ -187,7 +187,7 @@ func TestTheGuidesProfilesRun(t *testing.T) {
 	for d := project; d != "/" && d != os.TempDir(); d = filepath.Dir(d) {
 		os.Chmod(d, 0o755)
 	}
-	if err := os.WriteFile(filepath.Join(project, "f"), []byte("TODO\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(project, "f"), []byte("password\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	c, fill, _ := guideCore(t, t.TempDir())
@@ -195,7 +195,7 @@ func TestTheGuidesProfilesRun(t *testing.T) {
 	then := []struct{ want, src, holds string }{
 		{"/f:1", `(:out (sandbox/run (assoc read-only :argv ["sh" "-c" "(echo x > /srv/project/f || echo closed; curl -sm3 https://github.com || echo offline; cat /root/.ssh/* /home/*/* || echo hidden) 2>/dev/null"])))`, `"closed\noffline\nhidden\n"`},
 		{":ok", `(:out (sandbox/run (assoc install :argv ["sh" "-c" "ls node_modules; curl -sm5 https://github.com || echo nothing else"])))`, `"left-pad\nnothing else\n"`},
-		{"    x", `(:out (sandbox/run (assoc offline :argv ["sh" "-c" "ls node_modules; curl -sm3 https://registry.npmjs.org || echo offline; grep -c . /proc/net/dev"])))`, `"left-pad\noffline\n3\n"`},
+		{"    x", `(:out (sandbox/run (assoc offline :argv ["sh" "-c" "ls node_modules; curl -sm3 https://npm.example.org || echo offline; grep -c . /proc/net/dev"])))`, `"left-pad\noffline\n3\n"`},
 		{":ok", `(:out (sandbox/run (assoc push :argv ["sh" "-c" "cd mine && git log --format=%s origin/main; grep -o MSB_GH_TOKEN .git/config; env | grep -c canary"])))`, `"work of an agent\nMSB_GH_TOKEN\n0\n"`},
 	}
 	if len(shown) != len(then) {

@@ -33,7 +33,7 @@ func TestMSBBoxes(t *testing.T) {
 	for _, e := range []struct{ src, want string }{
 		{`(select-keys (zeno.sandbox/run {:backend :msb :image "debian:12" :argv ["sh" "-c" "cat; exit 3"] :in "hi\n"}) [:exit :out :status :killed-by])`,
 			`{:exit 3, :out "hi\n", :status :failed, :killed-by nil}`},
-		{`(:status (zeno.sandbox/run {:backend :msb :image "debian:12" :argv ["true"] :egress {:allow ["pypi.org"]} :secrets [{:env "TOKEN" :hosts ["pypi.org"]}]}))`,
+		{`(:status (zeno.sandbox/run {:backend :msb :image "debian:12" :argv ["true"] :egress {:allow ["pkg.example.net"]} :secrets [{:env "TOKEN" :hosts ["pkg.example.net"]}]}))`,
 			`:ok`},
 		{`(do (future (zeno.sandbox/run {:backend :msb :image "debian:12" :name "vm" :argv ["sleep" "60"]}))
 		      (loop [n 0] (when (and (< n 1000) (empty? (zeno.sandbox/ps))) (joker.time/sleep 20000000) (recur (inc n))))

@@ -91,7 +91,7 @@ type Egress struct {
 	Deny    []string `json:"deny,omitempty" lisp:"deny"`
 }
 
-// Rule allows a host: "pypi.org", "*.githubusercontent.com", "llm.lan:8443".
+// Rule allows a host: "pkg.example.net", "*.githubusercontent.com", "llm.lan:8443".
 type Rule struct {
 	Host string `json:"host" lisp:"host,required"`
 	Addr string `json:"addr,omitempty" lisp:"addr"` // host:port to dial instead of what Host resolves to

@@ -181,7 +181,7 @@ func checkEgress(s *Spec) error {
 	}
 	for i, r := range s.Egress.Allow {
 		if r.Host == "" || len(r.Host) > 260 || strings.ContainsAny(r.Host, " /\x00\n@") {
-			return bad(fmt.Sprintf(":egress :allow %d", i), "got %q, want a host such as \"pypi.org\", \"*.example.org\" or \"llm.lan:8443\"", cut(r.Host))
+			return bad(fmt.Sprintf(":egress :allow %d", i), "got %q, want a host such as \"pkg.example.net\", \"*.example.org\" or \"llm.lan:8443\"", cut(r.Host))
 		}
 		if r.Port < 0 || r.Port > 65535 {
 			return bad(fmt.Sprintf(":egress :allow %d :port", i), "got %d, want 1 to 65535", r.Port)

@@ -62,7 +62,7 @@ type spawnCmd struct {
 	Backend string        `placeholder:"NAME" help:"The agent CLI, such as omp (the default) or claude."`
 	System  string        `placeholder:"TEXT" help:"The system prompt."`
 	Timeout time.Duration `placeholder:"20m" help:"When the spawn ends at the latest."`
-	Sandbox string        `placeholder:"none|FILE" help:"none: no box, the agent can reach what you can. A file: a profile, such as {:egress {:allow [\"pypi.org\"]} :memory \"4G\"}. Default: a box with its model and its endpoint."`
+	Sandbox string        `placeholder:"none|FILE" help:"none: no box, the agent can reach what you can. A file: a profile, such as {:egress {:allow [\"pkg.example.net\"]} :memory \"4G\"}. Default: a box with its model and its endpoint."`
 	Trust   bool          `help:"With --sandbox none: also where a person has to approve what the role may do."`
 	DryRun  bool          `name:"dry-run" help:"Print what would be started, and start nothing: argv, files, names of variables."`
 	JSON    bool          `name:"json" help:"Print the whole result as JSON."`

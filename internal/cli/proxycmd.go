@@ -46,7 +46,7 @@ func (proxyCmd) Help() string {
 
 Profile:
 
-  {:egress {:default :deny :allow ["api.github.com" "pypi.org"]}
+  {:egress {:default :deny :allow ["api.github.com" "pkg.example.net"]}
    :secrets [{:env "GH_TOKEN" :hosts ["api.github.com"] :from {:file "/run/secrets/gh"}}]}
 
 Example:

@@ -29,11 +29,11 @@ type sandboxCmd struct {
 }
 
 type sandboxRun struct {
-	Profile string        `placeholder:"FILE.joke" help:"A profile: one map, such as {:egress {:allow [\"pypi.org\"]} :memory \"1G\"}. Flags are put over it."`
+	Profile string        `placeholder:"FILE.joke" help:"A profile: one map, such as {:egress {:allow [\"pkg.example.net\"]} :memory \"1G\"}. Flags are put over it."`
 	Name    string        `placeholder:"NAME" help:"What ps, stop and exec know it by."`
 	Image   string        `placeholder:"IMAGE" help:"What it runs on. Default: a read-only view of this machine's programs."`
 	Volume  string        `placeholder:"NAME" help:"A volume of the home, kept, as its working directory. Default: a directory that ends with the box."`
-	Allow   []string      `placeholder:"HOST" sep:"none" help:"A host it may reach, such as pypi.org, *.example.org or llm.lan:8443. May be given several times. Default: no network."`
+	Allow   []string      `placeholder:"HOST" sep:"none" help:"A host it may reach, such as pkg.example.net, *.example.org or llm.lan:8443. May be given several times. Default: no network."`
 	Secret  []string      `placeholder:"ENV@HOST[,HOST]" sep:"none" help:"A variable of zeno's environment whose value is put in toward these hosts; the box holds a placeholder. May be given several times."`
 	Env     []string      `placeholder:"NAME=VALUE" sep:"none" help:"A variable of the box. May be given several times."`
 	Memory  string        `placeholder:"1G" help:"Default 2G."`
@@ -73,7 +73,7 @@ Examples:
 
   zeno sandbox run -- make test
 
-  zeno sandbox run --allow pypi.org --allow files.pythonhosted.org --volume py -- pip install --target /work/lib requests
+  zeno sandbox run --allow pkg.example.net --allow files.example.net --volume py -- pip install -i https://pkg.example.net/simple --target /work/lib requests
 
   GH_TOKEN=… zeno sandbox run --allow api.github.com --secret GH_TOKEN@api.github.com -- curl -s -H 'Authorization: Bearer $MSB_GH_TOKEN' https://api.github.com/user`
 }

@@ -16,17 +16,17 @@ func TestRules(t *testing.T) {
 		port  int
 		match bool
 	}{
-		{Rule{Host: "pypi.org"}, "pypi.org", 443, true},
-		{Rule{Host: "pypi.org"}, "pypi.org", 80, true},
-		{Rule{Host: "pypi.org"}, "pypi.org", 8443, false},
-		{Rule{Host: "pypi.org"}, "x.pypi.org", 443, false},
-		{Rule{Host: "pypi.org"}, "xpypi.org", 443, false},
-		{Rule{Host: "*.pypi.org"}, "pypi.org", 443, false},
-		{Rule{Host: "*.pypi.org"}, "x.pypi.org", 443, true},
-		{Rule{Host: "*.pypi.org"}, "y.x.pypi.org", 443, true},
-		{Rule{Host: "*.pypi.org"}, "xpypi.org", 443, false},
-		{Rule{Host: "*.pypi.org"}, ".pypi.org", 443, false},
-		{Rule{Host: "PyPI.org."}, "pypi.org", 443, true},
+		{Rule{Host: "pkg.example.net"}, "pkg.example.net", 443, true},
+		{Rule{Host: "pkg.example.net"}, "pkg.example.net", 80, true},
+		{Rule{Host: "pkg.example.net"}, "pkg.example.net", 8443, false},
+		{Rule{Host: "pkg.example.net"}, "x.pkg.example.net", 443, false},
+		{Rule{Host: "pkg.example.net"}, "xpkg.example.net", 443, false},
+		{Rule{Host: "*.pkg.example.net"}, "pkg.example.net", 443, false},
+		{Rule{Host: "*.pkg.example.net"}, "x.pkg.example.net", 443, true},
+		{Rule{Host: "*.pkg.example.net"}, "y.x.pkg.example.net", 443, true},
+		{Rule{Host: "*.pkg.example.net"}, "xpkg.example.net", 443, false},
+		{Rule{Host: "*.pkg.example.net"}, ".pkg.example.net", 443, false},
+		{Rule{Host: "PKG.example.net."}, "pkg.example.net", 443, true},
 		{Rule{Host: "bücher.example"}, "xn--bcher-kva.example", 443, true},
 		{Rule{Host: "llm.lan", Port: 8443}, "llm.lan", 8443, true},
 		{Rule{Host: "llm.lan", Port: 8443}, "llm.lan", 443, false},
@@ -55,12 +55,12 @@ func TestRules(t *testing.T) {
 
 func TestParsePolicy(t *testing.T) {
 	var v any
-	text := `{"default":"deny","allow":["pypi.org","*.githubusercontent.com","llm.lan:8443",{"host":"llm.lan","addr":"127.0.0.1:11434","port":80}],"deny":["x.githubusercontent.com"],"hide-paths":true}`
+	text := `{"default":"deny","allow":["pkg.example.net","*.githubusercontent.com","llm.lan:8443",{"host":"llm.lan","addr":"127.0.0.1:11434","port":80}],"deny":["x.githubusercontent.com"],"hide-paths":true}`
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
 		t.Fatal(err)
 	}
 	p, err := ParsePolicy(v)
-	want := Policy{Default: Deny, Allow: []Rule{{Host: "pypi.org"}, {Host: "*.githubusercontent.com"}, {Host: "llm.lan", Port: 8443}, {Host: "llm.lan", Addr: "127.0.0.1:11434", Port: 80}}, Deny: []Rule{{Host: "x.githubusercontent.com"}}, HidePaths: true}
+	want := Policy{Default: Deny, Allow: []Rule{{Host: "pkg.example.net"}, {Host: "*.githubusercontent.com"}, {Host: "llm.lan", Port: 8443}, {Host: "llm.lan", Addr: "127.0.0.1:11434", Port: 80}}, Deny: []Rule{{Host: "x.githubusercontent.com"}}, HidePaths: true}
 	if err != nil || !samePolicy(p, want) || !p.HidePaths {
 		t.Errorf("got %+v %v", p, err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // Rule names hosts.
 type Rule struct {
-	// Host is a name ("pypi.org"), the names below one ("*.pypi.org", which is not pypi.org itself), or "*".
+	// Host is a name ("pkg.example.net"), the names below one ("*.pkg.example.net", which is not pkg.example.net itself), or "*".
 	Host string
 	// Port is the only port. Zero: 80, 443 and the port of Addr.
 	Port int
