@@ -12,6 +12,7 @@ import (
 	"github.com/reflection-dev/zeno/core"
 	"github.com/reflection-dev/zeno/core/journal"
 	"github.com/reflection-dev/zeno/internal/modelserver"
+	"github.com/reflection-dev/zeno/internal/need"
 )
 
 // startBoxed is startReal with a CLI in a box: (boxed {…}) spawns it, and its model server speaks TLS.
@@ -33,7 +34,7 @@ func startBoxed(t *testing.T, cli, src string) *real {
 	r.model.Close()
 	r.model = model
 	if got := eval(t, r.Core, `(:usable (zeno.sandbox/probe))`); got != "true" {
-		t.Skipf("no boxes here: %s", eval(t, r.Core, `(zeno.sandbox/probe)`))
+		need.Skip(t, "no boxes here: %s", eval(t, r.Core, `(zeno.sandbox/probe)`))
 	}
 	return r
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/reflection-dev/zeno/core"
 	"github.com/reflection-dev/zeno/core/journal"
 	"github.com/reflection-dev/zeno/core/spawn/backend"
+	"github.com/reflection-dev/zeno/internal/need"
 )
 
 // sleeper is a role whose evals may take longer than any client waits by itself.
@@ -23,9 +24,7 @@ const sleeper = `
 // goes by the keepalive, so the timeout that its backend sets is taken out here; omp (30 s) does not go by progress, so it
 // is that timeout, as TestRealOmpCutsAt30 shows.
 func TestRealLongEval(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes more than a minute")
-	}
+	need.Full(t, "takes more than a minute")
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, cli string) {
 		var change []func(*core.Config)
@@ -47,9 +46,7 @@ func TestRealLongEval(t *testing.T) {
 // TestRealOmpCutsAt30 holds why the backend's timeout is needed: without it omp gives the call up, and the eval ends with
 // it. The model hears of it and the run goes on.
 func TestRealOmpCutsAt30(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes half a minute")
-	}
+	need.Full(t, "takes half a minute")
 	t.Parallel()
 	r := startReal(t, "omp", sleeper, withoutTimeout(t, "omp"))
 	eval(t, r.Core, `(def res (real {:timeout "3m" :prompt `+quote(marks(`(pause 60)`, `(+ 1 2)`))+`}))`)

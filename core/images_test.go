@@ -16,13 +16,14 @@ import (
 	"time"
 
 	"github.com/reflection-dev/zeno/core"
+	"github.com/reflection-dev/zeno/internal/need"
 )
 
 // boxing gives an instance that makes boxes.
 func boxing(t *testing.T) *core.Core {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("the native backend is Linux only")
+		need.Skip(t, "the native backend is Linux only")
 	}
 	stage2 := filepath.Join(t.TempDir(), "stage2")
 	build := exec.Command("go", "build", "-o", stage2, "github.com/reflection-dev/zeno/sandbox/native/stage2/cmd")
@@ -88,10 +89,7 @@ func savedImage(t *testing.T, layers ...string) string {
 func TestABoxOnAnImage(t *testing.T) {
 	busybox, err := os.ReadFile("/bin/busybox")
 	if err != nil {
-		if os.Getenv("ZENO_CI") != "" {
-			t.Fatal("busybox-static is not installed: .ci/need installs it")
-		}
-		t.Skip("busybox-static is not installed")
+		need.Skip(t, "busybox-static is not installed")
 	}
 	c := boxing(t)
 	bottom := tarText(t, tarEntry{name: "bin/", kind: tar.TypeDir}, tarEntry{name: "bin/sh", text: string(busybox)}, tarEntry{name: "bin/cat", kind: tar.TypeLink, link: "bin/sh"},
@@ -132,14 +130,9 @@ func TestABoxOnAnImage(t *testing.T) {
 
 // A box by an image spec: built at the first use, found at the second, from the packages of this host.
 func TestABoxByASpec(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it unpacks an image of some 100 MB")
-	}
+	need.Full(t, "it unpacks an image of some 100 MB")
 	if _, err := os.Stat("/var/lib/dpkg/status"); err != nil {
-		if os.Getenv("ZENO_CI") != "" {
-			t.Fatal("want a Debian")
-		}
-		t.Skip("this is no Debian")
+		need.Skip(t, "this is no Debian")
 	}
 	c := boxing(t)
 	const src = `(let [r (zeno.sandbox/run {:image {:base {:host ["dash" "coreutils"] :changed :take} :env {"A" "b"} :user nil :cmd ["sh" "-c" "echo $A; ls /home /work; test -e /usr/bin/gcc || echo lean; head -1 /etc/passwd"]}})] (str (:out r) (:err r)))`

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reflection-dev/zeno/core"
 	"github.com/reflection-dev/zeno/core/journal"
+	"github.com/reflection-dev/zeno/internal/need"
 )
 
 // refusals gives the outcomes of the refused events.
@@ -85,9 +86,7 @@ func TestSerialCapabilities(t *testing.T) {
 
 // A grant function that does not end fails closed, within its time.
 func TestAGrantThatHangsFailsClosed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes 5 s")
-	}
+	need.Full(t, "takes 5 s")
 	c, _ := start(t, reader)
 	eval(t, c, `(defn grant [] (loop [] (recur)))`)
 	begun := time.Now()

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/lisp"
 	"github.com/reflection-dev/zeno/lisp/limit"
 )
@@ -87,9 +88,7 @@ func untilCancelled(iso *lisp.Isolate, code string) time.Duration {
 
 // Trusted code may compute what takes long, and then has to wait for it: this is what isolates are kept from.
 func TestTrustedBigNumbersHaveNoSuchBound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds; make test runs it")
-	}
+	need.Full(t, "takes seconds; make test runs it")
 	env := lisp.New().NewEnv(lisp.EnvConfig{})
 	defer env.Close()
 	if _, err := env.Eval(context.Background(), `(def d (apply str (repeat 60000 "9876543217")))`, "t"); err != nil {

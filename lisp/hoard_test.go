@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/lisp"
 )
 
@@ -93,9 +94,7 @@ func heap() int64 {
 
 // What an agent keeps from one evaluation to the next is bounded, however it keeps it, and it is told.
 func TestHoardsAreBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes half a minute; make test runs it")
-	}
+	need.Full(t, "takes half a minute; make test runs it")
 	rt := lisp.New()
 	limits := lisp.Limits{Bytes: 4 << 20, Steps: 100_000_000}
 	for name, code := range hoards {

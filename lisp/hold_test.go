@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/lisp"
 	"github.com/reflection-dev/zeno/lisp/value"
 )
@@ -64,9 +65,7 @@ var keepers = []string{
 }
 
 func TestNothingIsKeptUnmeasured(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes half a minute; make test runs it")
-	}
+	need.Full(t, "takes half a minute; make test runs it")
 	rt := lisp.New()
 	for _, code := range keepers {
 		iso := rt.NewIsolate(lisp.Limits{Bytes: 8 << 20, Steps: 4_000_000})

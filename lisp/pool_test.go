@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/lisp"
 )
 
@@ -47,9 +48,7 @@ func TestMemoryAdmitsByReservation(t *testing.T) {
 // has given back or not yet touched: with 800 MiB of 1 GiB the process died now and then, at 780 MiB resident and 1.1 GiB
 // mapped.
 func TestHoardersDoNotKillTheProcess(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes half a minute; make test runs it")
-	}
+	need.Full(t, "takes half a minute; make test runs it")
 	if os.Getenv("ZENO_HOARD") == "" {
 		each, soft, hard := "16", "GOMEMLIMIT=200MiB", "393216" // hard in KiB
 		if os.Getenv("ZENO_CI") == "1" {

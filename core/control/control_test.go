@@ -23,6 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reflection-dev/zeno/core/control"
+	"github.com/reflection-dev/zeno/internal/need"
 )
 
 func TestMain(m *testing.M) {
@@ -387,7 +388,7 @@ func TestLongPath(t *testing.T) {
 	}
 	if l, err := net.Listen("unix", filepath.Join(dir, "s")); err == nil {
 		_ = l.Close()
-		t.Skip("this system takes such paths as they are")
+		need.Skip(t, "this system takes such paths as they are")
 	}
 	_, c := start(t, control.Config{Dir: dir})
 	if err := c.Call(context.Background(), "change", nil, nil); err != nil {

@@ -197,3 +197,31 @@ func index(xs []string, x string) int {
 	}
 	return -1
 }
+
+// No test skips but by internal/need, where ZENO_CI makes a skip a failure.
+func TestSkipsAreSeen(t *testing.T) {
+	skip := regexp.MustCompile(`\b[a-z]+\.(Skip|Skipf|SkipNow)\(`)
+	if !skip.MatchString("\tt.Skip(err)") || skip.MatchString("\tneed"+".Full(t, x)") {
+		t.Fatal("the pattern does not find a skip, or finds one where there is none")
+	}
+	tests := 0
+	for room := range may {
+		if room == "main.go" {
+			continue
+		}
+		walk(t, room, func(path, text string) {
+			if !strings.HasSuffix(path, "_test.go") || strings.Contains(path, "internal/laws/") {
+				return
+			}
+			tests++
+			for i, line := range strings.Split(text, "\n") {
+				if m := skip.FindString(line); m != "" && m != "need.Skip(" {
+					t.Errorf("%s:%d: %s skips unseen; use internal/need", path, i+1, strings.TrimSpace(line))
+				}
+			}
+		})
+	}
+	if tests < 100 {
+		t.Fatalf("got %d test files, want at least 100: the walk is broken", tests)
+	}
+}

@@ -1,5 +1,5 @@
 // Package need is how a test says what it needs of the machine. What is missing skips the test, and with ZENO_CI=1 fails it:
-// a skip nobody sees proves nothing.
+// a skip nobody sees proves nothing. internal/laws holds that no test skips in another way.
 package need
 
 import (
@@ -28,4 +28,12 @@ func Program(t testing.TB, name, debian string) string {
 		Skip(t, "%s: not found; install it (Debian: apt-get install %s)", name, debian)
 	}
 	return path
+}
+
+// Full skips a test that takes long where -short is given. It is no lack of the machine: the full run of make test has it.
+func Full(t testing.TB, takes string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("-short: %s; make test runs it", takes)
+	}
 }

@@ -19,14 +19,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/reflection-dev/zeno/internal/need"
 )
 
-// Environment variables that matter: the cache directory (default: zeno-test below the user's cache directory), and
-// whether a skip is a failure.
-const (
-	CacheVar = "ZENO_TEST_CACHE"
-	CIVar    = "ZENO_CI"
-)
+// CacheVar is the environment variable that names the cache directory; the default is zeno-test below the user's.
+const CacheVar = "ZENO_TEST_CACHE"
 
 // installTimeout bounds one npm install; the largest package is some hundred megabytes.
 const installTimeout = 10 * time.Minute
@@ -58,9 +56,7 @@ func Need(t testing.TB, cli string) string {
 	if _, known := packages(cli); !known || cli == "node" {
 		t.Fatalf("npmcli: got %q, want claude, omp, nrepl-client, mcp-inspector or mcp-conformance", cli)
 	}
-	if testing.Short() {
-		t.Skip("npmcli: skipped by -short")
-	}
+	need.Full(t, "it installs from npm")
 	npm, cache := tools(t)
 	var path []string
 	for _, name := range []string{cli, "node"} {
@@ -76,9 +72,7 @@ func Need(t testing.TB, cli string) string {
 // Modules returns the node_modules directory that holds the named package, for one that has no program of npm's making.
 func Modules(t testing.TB, name string) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("npmcli: skipped by -short")
-	}
+	need.Full(t, "it installs from npm")
 	npm, cache := tools(t)
 	bin, err := install(t, npm, cache, name)
 	if err != nil {
@@ -90,22 +84,12 @@ func Modules(t testing.TB, name string) string {
 // tools gives npm and the directory it installs into.
 func tools(t testing.TB) (npm, cache string) {
 	t.Helper()
-	npm, err := exec.LookPath("npm")
+	npm = need.Program(t, "npm", "npm")
+	cache, err := cacheDir()
 	if err != nil {
-		missing(t, "npm: not found; install it (Debian: apt-get install npm)")
-	}
-	if cache, err = cacheDir(); err != nil {
 		t.Fatal(err)
 	}
 	return npm, cache
-}
-
-func missing(t testing.TB, reason string) {
-	t.Helper()
-	if os.Getenv(CIVar) == "1" {
-		t.Fatalf("%s (%s=1 makes a skip a failure)", reason, CIVar)
-	}
-	t.Skip(reason)
 }
 
 func cacheDir() (string, error) {

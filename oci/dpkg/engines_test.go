@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/registry"
 
+	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/oci"
 	ours "github.com/reflection-dev/zeno/oci/registry"
 )
@@ -26,13 +27,11 @@ const (
 
 // Engines load the image with its digest and run it.
 func TestEnginesRunIt(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs three container engines")
+	need.Full(t, "it runs three container engines")
+	if os.Geteuid() != 0 {
+		need.Skip(t, "engines take root")
 	}
-	if os.Geteuid() != 0 && os.Getenv("ZENO_CI") == "" {
-		t.Skip("engines take root")
-	}
-	need(t, "dpkg-query", "skopeo", "umoci", "runc", "podman", "containerd", "ctr")
+	programs(t, "dpkg-query", "skopeo", "umoci", "runc", "podman", "containerd", "ctr")
 	file, built := archive(t, "", oci.Spec{Name: "zeno-test", Tag: "1", Base: oci.Base{Host: []string{"dash", "coreutils"}, Changed: "take"}, Workdir: "/work", Layers: 5, // engines copy each layer onto the one below
 		Cmd: []string{"/bin/sh", "-c", "echo ran; id -u; pwd"}})
 	t.Run("runc", func(t *testing.T) { runc(t, file) })

@@ -11,19 +11,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/oci"
 	"github.com/reflection-dev/zeno/oci/dpkg"
 )
 
-// need skips where a program is missing; in CI that is a failure.
-func need(t *testing.T, programs ...string) {
+// programs are what a test runs; .ci/need installs them.
+func programs(t *testing.T, names ...string) {
 	t.Helper()
-	for _, p := range programs {
+	for _, p := range names {
 		if _, err := exec.LookPath(p); err != nil {
-			if os.Getenv("ZENO_CI") != "" {
-				t.Fatalf("%s is not installed: .ci/need installs it", p)
-			}
-			t.Skipf("%s is not installed", p)
+			need.Skip(t, "%s is not installed: .ci/need installs it", p)
 		}
 	}
 }
@@ -64,7 +62,7 @@ func archive(t *testing.T, cache string, spec oci.Spec) (string, *oci.Built) {
 
 // What others wrote takes the image of this host's packages: the digest stays, the programs run.
 func TestOtherToolsTakeIt(t *testing.T) {
-	need(t, "dpkg-query", "skopeo", "umoci")
+	programs(t, "dpkg-query", "skopeo", "umoci")
 	file, built := archive(t, "", oci.Spec{Name: "zeno-test", Tag: "1", Base: oci.Base{Host: []string{"dash", "coreutils", "ca-certificates"}}, Workdir: "/work", Layers: 20,
 		Cmd: []string{"/bin/sh"}})
 	var seen struct{ Digest, Name string }
@@ -90,7 +88,7 @@ func TestOtherToolsTakeIt(t *testing.T) {
 
 // The same packages give the same digest: for another user, in another run, in another order.
 func TestSameDigest(t *testing.T) {
-	need(t, "dpkg-query")
+	programs(t, "dpkg-query")
 	spec := oci.Spec{Name: "zeno-test", Base: oci.Base{Host: []string{"dash", "coreutils"}}, Layers: 10}
 	build := func() string {
 		b, err := (&oci.Builder{Host: &dpkg.Source{}}).Build(context.Background(), spec)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/sandbox"
 )
 
@@ -142,7 +143,7 @@ func cpuTime() time.Duration {
 // BenchmarkThroughputCurl is the same with curl, in a process of its own, and CONNECT.
 func BenchmarkThroughputCurl(b *testing.B) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		b.Skip(err)
+		need.Skip(b, "%v", err)
 	}
 	const size = 200 << 20
 	block := make([]byte, 1<<20)

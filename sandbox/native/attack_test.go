@@ -270,7 +270,7 @@ func (*refuse) Serve(ctx context.Context, l sandbox.Listeners) error {
 // A set-user-id program of the host that a box sees gives it no other user.
 func TestSetUserIDPrograms(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can make a set-user-id program") // the run as an ordinary user is in addition
+		need.Skip(t, "only root can make a set-user-id program")
 	}
 	g := newTarget(t)
 	suid := filepath.Join(g.dir, "suid")

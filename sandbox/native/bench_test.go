@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/sandbox"
 	"github.com/reflection-dev/zeno/sandbox/native"
 )
@@ -36,7 +37,7 @@ const pause = 10 * time.Millisecond
 func benchmarkTrue(b *testing.B, alone bool) {
 	bwrap, err := exec.LookPath("bwrap")
 	if err != nil {
-		b.Skip("bubblewrap is not installed")
+		need.Skip(b, "bubblewrap is not installed")
 	}
 	be := backend(b, func(c *native.Config) { c.NoSpare = alone })
 	var ours, theirs []time.Duration

@@ -5,7 +5,6 @@ package native_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,9 +16,7 @@ import (
 
 // long marks what takes many seconds and is left to the full run.
 func long(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short")
-	}
+	need.Full(t, "-short")
 }
 
 // bothWays runs a test with what this host has, and as a host without cgroups.
@@ -164,9 +161,6 @@ while time.time() < end: pass
 print(time.process_time())'; sleep 0.3`
 	b := backend(t)
 	if c, _ := b.Probe(context.Background()).Find("cpus"); !strings.Contains(c.How, "cgroup v") {
-		if os.Geteuid() != 0 {
-			t.Skip("an ordinary user has no cgroup here") // the run as one is in addition
-		}
 		need.Skip(t, "there is no cgroup to measure by")
 	}
 	res := sh(t, b, busy, func(s *sandbox.Spec) { s.CPUs = 0.2 })
