@@ -97,19 +97,7 @@ const (
 func counted() [5]What { return [...]What{Tokens, USD, Wall, Evals, Calls} }
 
 func (l Limits) of(w What) int64 {
-	switch w {
-	case Tokens:
-		return l.Tokens
-	case USD:
-		return int64(l.USD)
-	case Wall:
-		return int64(l.Wall)
-	case Evals:
-		return l.Evals
-	case Calls:
-		return l.Calls
-	}
-	return 0
+	return Amount{Tokens: l.Tokens, USD: l.USD, Wall: l.Wall, Evals: l.Evals, Calls: l.Calls}.Of(w)
 }
 
 // Tighter gives the smaller of each limit.

@@ -12,8 +12,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"golang.org/x/net/netutil"
 )
 
 // Listen opens the listener, or keeps the one that is open on addr, and gives its address.
@@ -37,7 +38,7 @@ func (s *Server) Listen(ctx context.Context, addr string) (string, error) {
 	s.served = make(chan struct{})
 	go func(srv *http.Server) {
 		defer close(s.served)
-		if err := srv.Serve(&capped{Listener: l, free: make(chan struct{}, s.conf.MaxConns)}); !errors.Is(err, http.ErrServerClosed) {
+		if err := srv.Serve(netutil.LimitListener(l, s.conf.MaxConns)); !errors.Is(err, http.ErrServerClosed) {
 			s.conf.Log.Error("webhook: serving ended", "error", err)
 		}
 	}(s.http)
@@ -249,36 +250,4 @@ func (h *hook) accept(ctx context.Context, def Hook, d Delivery) outcome {
 	h.accepted++
 	h.kick()
 	return outcome{code: http.StatusAccepted, Status: "accepted", ID: d.ID}
-}
-
-// capped closes a connection that is one too many at once.
-type capped struct {
-	net.Listener
-	free chan struct{}
-}
-
-func (l *capped) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.free <- struct{}{}:
-			return &held{Conn: c, done: sync.OnceFunc(func() { <-l.free })}, nil
-		default:
-			_ = c.Close()
-		}
-	}
-}
-
-// held gives its place back when it closes.
-type held struct {
-	net.Conn
-	done func()
-}
-
-func (h *held) Close() error {
-	h.done()
-	return h.Conn.Close()
 }
