@@ -87,29 +87,15 @@ func (c *Core) boxFunctions() []value.Builtin {
 
 // boxForm is a sandbox.Spec as the program writes it.
 type boxForm struct {
-	Name        string            `lisp:"name"`
-	Image       imageForm         `lisp:"image"`
-	Argv        []string          `lisp:"argv"` // an image may have a command of its own
-	In          string            `lisp:"in"`
-	Volume      string            `lisp:"volume"`
-	Workdir     string            `lisp:"workdir"`
-	User        int               `lisp:"user"`
-	Read        []string          `lisp:"read"`
-	Env         map[string]string `lisp:"env"`
-	Secrets     []sandbox.Secret  `lisp:"secrets"`
-	Egress      egressForm        `lisp:"egress"`
-	CPUs        float64           `lisp:"cpus"`
-	Memory      bind.Size         `lisp:"memory"`
-	Pids        int               `lisp:"pids"`
-	Disk        bind.Size         `lisp:"disk"`
-	Timeout     bind.Duration     `lisp:"timeout"`
-	TTL         bind.Duration     `lisp:"ttl"`
-	IdleTimeout bind.Duration     `lisp:"idle-timeout"`
-	Seccomp     string            `lisp:"seccomp"`
-	Runtime     string            `lisp:"runtime"`
-	Backend     string            `lisp:"backend"`
-	MaxOut      bind.Size         `lisp:"max-out"`
-	Out         value.Value       `lisp:"out"`
+	profileForm
+	Name    string        `lisp:"name"`
+	Argv    []string      `lisp:"argv"` // an image may have a command of its own
+	In      string        `lisp:"in"`
+	Workdir string        `lisp:"workdir"`
+	User    int           `lisp:"user"`
+	Timeout bind.Duration `lisp:"timeout"`
+	MaxOut  bind.Size     `lisp:"max-out"`
+	Out     value.Value   `lisp:"out"`
 }
 
 func (f *boxForm) spec() sandbox.Spec {

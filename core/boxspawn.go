@@ -39,7 +39,7 @@ func (f *sandboxForm) DecodeLisp(t *value.Thread, v value.Value) error {
 	return bind.Decode(t, v, &f.name)
 }
 
-// profileForm is what a boxed spawn may use, in the words of zeno.sandbox/run.
+// profileForm is what a box may use: of a spawn, and of zeno.sandbox/run, which knows more words.
 type profileForm struct {
 	Image       imageForm         `lisp:"image"`
 	Volume      string            `lisp:"volume"`

@@ -128,7 +128,7 @@ func (c *Core) writeFrozen(f *Frozen) error {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		return syncDir(filepath.Dir(path))
+		return home.SyncDir(filepath.Dir(path))
 	}
 	if _, err := c.conf.Home.State(); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (c *Core) writeFrozen(f *Frozen) error {
 	if err != nil {
 		return err
 	}
-	return writeSynced(path, append(b, '\n'))
+	return home.WriteSynced(path, append(b, '\n'))
 }
 
 // frozenReply answers an agent's eval while the instance is frozen.
@@ -172,31 +172,6 @@ func (c *Core) recordControl(by control.By, verb string, data map[string]any) er
 	}
 	_, err := c.record(e)
 	return err
-}
-
-// writeSynced puts b into a file that is there as a whole or not at all, whatever comes.
-func writeSynced(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".part-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // FrozenHome tells of the Freeze of a home that may not be served; nil where there is none.

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/reflection-dev/zeno/core/home"
 )
 
 // failedDir is where deliveries lie whose work failed or whose end nobody knows, until somebody decides.
@@ -81,7 +82,7 @@ func (s *spool) add(d Delivery) (file string, err error) {
 	}
 	s.last = max(s.last+1, d.Received.UnixNano())
 	file = fmt.Sprintf("%020d-%s.json", s.last, keyOf(d.ID))
-	if err := write(filepath.Join(s.dir, file), b); err != nil {
+	if err := home.WriteSynced(filepath.Join(s.dir, file), b); err != nil {
 		return "", fmt.Errorf("failed to keep the delivery: %w", err)
 	}
 	s.files = append(s.files, file)
@@ -114,7 +115,7 @@ func (s *spool) fail(file string, d Delivery, why string) error {
 	d.Error = why
 	b, err := json.Marshal(d)
 	if err == nil {
-		err = write(filepath.Join(s.dir, failedDir, file), b)
+		err = home.WriteSynced(filepath.Join(s.dir, failedDir, file), b)
 	}
 	if err != nil {
 		return fmt.Errorf("failed to put the delivery to the failed ones: %w", err)
@@ -165,25 +166,4 @@ func (s *spool) again(id string) (bool, error) {
 		return true, os.Remove(filepath.Join(s.dir, failedDir, f))
 	}
 	return false, nil
-}
-
-// write makes a file that is there as a whole or not at all, whatever comes.
-func write(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".part-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return cmp.Or(d.Sync(), d.Close())
 }

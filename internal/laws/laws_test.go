@@ -115,7 +115,7 @@ var layers = [][]string{
 	{"core/loop", "core"},
 	{"core/journal", "core/backup", "core"},
 	{"core/control", "core"},
-	{"core/webhook", "core"},
+	{"core/home", "core/webhook", "core"},
 	{"sandbox", "sandbox/secret", "sandbox/egress"},
 	{"sandbox", "sandbox/volume", "sandbox/native"},
 	{"sandbox", "sandbox/secret", "sandbox/egress", "sandbox/msb", "core"},

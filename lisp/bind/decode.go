@@ -218,7 +218,7 @@ func decodeStruct(t *value.Thread, v value.Value, out reflect.Value, path []stri
 			return false
 		}
 		fields[i].seen = true
-		err = decode(t, x, out.Field(fields[i].index), at(path, ":"+name))
+		err = decode(t, x, out.FieldByIndex(fields[i].index), at(path, ":"+name))
 		return err == nil
 	})
 	if err != nil {
@@ -240,7 +240,7 @@ func missing(fields []field, path []string) error {
 // field is a field of a struct under its Lisp name.
 type field struct {
 	name     string
-	index    int
+	index    []int
 	required bool
 	seen     bool // a key filled it
 }
@@ -249,6 +249,13 @@ func fieldsOf(typ reflect.Type) []field {
 	out := make([]field, 0, typ.NumField())
 	for i := range typ.NumField() {
 		f := typ.Field(i)
+		if f.Anonymous && f.Type.Kind() == reflect.Struct && f.Tag.Get("lisp") == "" { // its fields are those of the struct
+			for _, in := range fieldsOf(f.Type) {
+				in.index = append([]int{i}, in.index...)
+				out = append(out, in)
+			}
+			continue
+		}
 		name, opt, _ := strings.Cut(f.Tag.Get("lisp"), ",")
 		if !f.IsExported() || name == "-" {
 			continue
@@ -256,7 +263,7 @@ func fieldsOf(typ reflect.Type) []field {
 		if name == "" {
 			name = Kebab(f.Name)
 		}
-		out = append(out, field{name: name, index: i, required: opt == "required"})
+		out = append(out, field{name: name, index: []int{i}, required: opt == "required"})
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package bind_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,40 @@ func TestDecodeStruct(t *testing.T) {
 		}
 		if len(got.Rules) > 0 && got.Rules[0].secret != "" {
 			t.Errorf("%s: an unexported field was filled", tt.code)
+		}
+	}
+}
+
+type sharedForm struct {
+	Volume string `lisp:"volume"`
+	CPUs   int    `lisp:"cpus,required"`
+}
+
+type wholeForm struct {
+	sharedForm
+	Name string `lisp:"name"`
+}
+
+// The fields of an embedded struct are those of the struct, required ones and errors included.
+func TestEmbedded(t *testing.T) {
+	env := lisp.New().NewEnv(lisp.EnvConfig{})
+	read := func(src string) (f wholeForm, err error) {
+		_, e := env.Do(context.Background(), func(th *value.Thread) value.Value {
+			err = bind.Decode(th, th.Env.EvalText(th, src, "test"), &f)
+			return value.Nil
+		})
+		if e != nil {
+			t.Fatal(e)
+		}
+		return f, err
+	}
+	want := wholeForm{sharedForm{"v", 2}, "a"}
+	if f, err := read(`{:name "a" :volume "v" :cpus 2}`); err != nil || f != want {
+		t.Errorf("got %+v %v, want %+v", f, err, want)
+	}
+	for src, want := range map[string]string{`{:name "a"}`: ":cpus: got nothing", `{:cpus "x"}`: ":cpus: got ", `{:cpu 1}`: "want one of :cpus :name :volume"} {
+		if _, err := read(src); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s in it", src, err, want)
 		}
 	}
 }
