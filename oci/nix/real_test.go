@@ -6,41 +6,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/reflection-dev/zeno/internal/need"
+	"github.com/reflection-dev/zeno/internal/nixflake"
 	"github.com/reflection-dev/zeno/oci"
 	"github.com/reflection-dev/zeno/oci/nix"
 )
 
-// offline is nix without a daemon, a network or users of its own.
-const offline = "NIX_CONFIG=experimental-features = nix-command flakes\nbuild-users-group =\nsubstituters =\nsandbox = false\nflake-registry ="
-
 // real gives a source that calls the real nix, and the test flake.
 func real(t *testing.T) (*nix.Source, string) {
 	t.Helper()
-	for _, p := range []string{"nix", "busybox"} {
-		if _, err := exec.LookPath(p); err != nil || runtime.GOARCH != "amd64" || os.Geteuid() != 0 {
-			need.Skip(t, "this takes root on amd64 and %s", p)
-		}
-	}
-	dir := t.TempDir()
-	text, err := os.ReadFile("testdata/flake/flake.nix")
-	if err != nil {
-		t.Fatal(err)
-	}
-	bb, err := os.ReadFile("/bin/busybox")
-	if err != nil {
-		t.Fatal(err)
-	}
-	os.MkdirAll(filepath.Join(dir, "bb"), 0o755)
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "flake.nix"), text, 0o644), os.WriteFile(filepath.Join(dir, "bb/busybox"), bb, 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	return &nix.Source{Env: []string{offline}, Roots: t.TempDir()}, "path:" + dir
+	flake := nixflake.Need(t)
+	return &nix.Source{Env: []string{nixflake.Offline}, Roots: t.TempDir()}, flake
 }
 
 func build(t *testing.T, s *nix.Source, spec oci.Spec) (*oci.Built, error) {

@@ -16,7 +16,7 @@
         busybox chmod +x $out/bin/*
       '';
       lib = make "lib-1.0" "busybox mkdir -p $out/lib; echo from-lib > $out/lib/liba";
-      sh = make "shell-5.2" "busybox mkdir -p $out/bin; busybox ln -s ${busybox} $out/bin/sh; busybox ln -s ${busybox} $out/bin/env; busybox ln -s ${busybox} $out/bin/cat";
+      sh = make "shell-5.2" "busybox mkdir -p $out/bin; busybox ln -s ${busybox} $out/bin/sh; busybox ln -s ${busybox} $out/bin/env; busybox ln -s ${busybox} $out/bin/cat; busybox ln -s ${busybox} $out/bin/id";
       cacert = make "nss-cacert-3.1" "busybox mkdir -p $out/etc/ssl/certs; echo certificate > $out/etc/ssl/certs/ca-bundle.crt";
       all = {
         inherit lib sh cacert;
