@@ -28,5 +28,6 @@ func costs() []cost {
 		{"journal", appendEvents},
 		{"observe", watchedEval},
 		{"box", startBox},
+		{"egress", throughEgress},
 	}
 }

@@ -36,6 +36,8 @@ func child(args []string) (code int, ok bool) {
 		err = idleChild()
 	case startWord:
 		err = startChild(args[1:])
+	case serveWord:
+		err = serveChild()
 	default:
 		return 0, false
 	}

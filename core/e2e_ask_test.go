@@ -63,8 +63,8 @@ func TestRealAsk(t *testing.T) {
 		}
 		for _, want := range []string{"FIRST-PROMPT", "[zeno Q-1] Your question", "[zeno Q-1/1]", "Answer: green", "[zeno Q-2/1]", "=> {:paid 7}"} {
 			n := strings.Count(text, want)
-			if cli == "gemini" || cli == "opencode" {
-				n = min(n, 1) // the one repeats results of a session it resumes, the other calls once more (see above)
+			if cli == "gemini" || strings.HasPrefix(want, "[zeno Q-1] ") {
+				n = min(n, 1) // gemini repeats results of a session it resumes; a CLI may call once more before its TERM
 			}
 			if n != 1 {
 				t.Errorf("the conversation holds %q %d times, want once:\n%s", want, strings.Count(text, want), text)

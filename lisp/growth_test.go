@@ -40,13 +40,13 @@ func TestWhatGrowsIsMeasured(t *testing.T) {
 	rt := lisp.New()
 	for _, code := range growing {
 		t.Run(code, func(t *testing.T) {
-			run := func(bytes int64) (lisp.Result, uint64) {
-				iso := rt.NewIsolate(lisp.Limits{Bytes: bytes, Steps: 3_000_000, Alloc: 256 << 20})
+			run := func(bytes, steps int64) (lisp.Result, uint64) {
+				iso := rt.NewIsolate(lisp.Limits{Bytes: bytes, Steps: steps, Alloc: 512 << 20})
 				var res lisp.Result
 				peak := watchHeap(func() { res = iso.Eval(context.Background(), code) })
 				return res, peak
 			}
-			res, peak := run(4 << 20)
+			res, peak := run(4<<20, 3_000_000)
 			if res.Err == nil || res.Err.Kind != "limit/bytes" {
 				t.Errorf("got %q, %v, want the bytes limit", res.Value, res.Err)
 			}
@@ -56,7 +56,7 @@ func TestWhatGrowsIsMeasured(t *testing.T) {
 			if testing.Short() {
 				return
 			}
-			if _, free := run(limit.Unlimited / 4); free < 16<<20 {
+			if _, free := run(limit.Unlimited/4, 9_000_000); free < 16<<20 {
 				t.Errorf("without the limit the heap held %d MiB, want far more: the program shows nothing", free>>20)
 			} else {
 				t.Logf("%d MiB; %d without the limit", peak>>20, free>>20)
