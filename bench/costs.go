@@ -28,6 +28,7 @@ func costs() []cost {
 		{"journal", appendEvents},
 		{"observe", watchedEval},
 		{"box", startBox},
+		{"images", buildImages},
 		{"egress", throughEgress},
 	}
 }

@@ -27,7 +27,8 @@ type Builder struct {
 	Progress func(text string)
 }
 
-// Built is an image that was made. Its layers are read from the packages when they are opened.
+// Built is an image that was made. Its layers are read from the packages when they are opened. Where layers are to be
+// compressed, or the base's are, its Digest is the configuration's until it is saved.
 type Built struct {
 	*Image
 	Ref      string
@@ -315,22 +316,21 @@ func (m *making) config() error {
 	if err != nil {
 		return err
 	}
-	names, ref := m.out.Names, m.out.Ref
 	img, err := newImage(raw, m.out.Layers, m.b.Limits.WithDefaults())
 	if err != nil {
 		return err
 	}
+	img.ref, img.Names = m.out.Ref, []string{m.out.Ref}
 	m.out.Image = img
-	if m.spec.Compress != "none" {
-		return nil // its digest is known when it is compressed
+	if m.spec.Compress != "none" || !img.plain() {
+		return nil // its digest is known when its layers are stored
 	}
-	manifest, err := img.manifest()
-	if err != nil {
-		return err
-	}
-	img.Digest = digest(manifest)
-	img.Names = append(names, ref, m.spec.Name+":"+strings.TrimPrefix(img.Digest, "sha256:")[:12])
-	return nil
+	return img.name()
+}
+
+// plain tells that no layer will be stored in another way.
+func (i *Image) plain() bool {
+	return !slices.ContainsFunc(i.Layers, func(l Layer) bool { return l.Digest == "" || l.MediaType != mediaPlain })
 }
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

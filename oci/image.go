@@ -23,6 +23,7 @@ type Image struct {
 	Raw    []byte   // the configuration as it is hashed
 	Config v1.ConfigFile
 	Layers []Layer
+	ref    string // of one that was built: Names are made of it and the digest
 }
 
 // Layer is one layer of an image that can be read.

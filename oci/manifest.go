@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
@@ -42,8 +43,9 @@ func (i *Image) manifest() ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// Settle gives the image with what its layers are stored as known, compressed where kind is gzip or zstd and they are not.
-// What has to be written for that is in dir, which release removes.
+// Settle gives the image with what its layers are stored as known: compressed where kind is gzip or zstd and they are not,
+// and all plain where it is none, since tools take an archive's layers for what the first is. What has to be written for
+// that is in dir, which release removes.
 func (i *Image) Settle(ctx context.Context, kind, dir string) (img *Image, release func(), err error) {
 	out := *i
 	out.Layers = make([]Layer, len(i.Layers))
@@ -57,21 +59,71 @@ func (i *Image) Settle(ctx context.Context, kind, dir string) (img *Image, relea
 			release()
 			return nil, nil, fmt.Errorf("layer %s: %w", l.DiffID, err)
 		}
-		if kind != "none" && l.MediaType == mediaPlain {
-			if l, err = l.compress(ctx, kind, filepath.Join(temp, fmt.Sprint(n))); err != nil {
-				release()
-				return nil, nil, fmt.Errorf("layer %s: %w", l.DiffID, err)
-			}
+		if l, err = l.stored(ctx, kind, filepath.Join(temp, fmt.Sprint(n))); err != nil {
+			release()
+			return nil, nil, fmt.Errorf("layer %s: %w", l.DiffID, err)
 		}
 		out.Layers[n] = l
 	}
-	raw, err := out.manifest()
-	if err != nil {
+	if err := out.name(); err != nil {
 		release()
 		return nil, nil, err
 	}
-	out.Digest = digest(raw)
 	return &out, release, nil
+}
+
+// name gives the image its digest, which all layers' make. One that was built has it among its names.
+func (i *Image) name() error {
+	raw, err := i.manifest()
+	if err != nil {
+		return err
+	}
+	i.Digest = digest(raw)
+	if i.ref != "" {
+		name := i.ref[:strings.LastIndexByte(i.ref, ':')]
+		i.Names = []string{i.ref, name + ":" + strings.TrimPrefix(i.Digest, "sha256:")[:12]}
+	}
+	return nil
+}
+
+// stored gives the layer as kind says; what has to be written for that is the file.
+func (l Layer) stored(ctx context.Context, kind, file string) (Layer, error) {
+	switch {
+	case kind == "none" && l.MediaType != mediaPlain:
+		return l.expand(ctx, file)
+	case kind != "none" && l.MediaType == mediaPlain:
+		return l.compress(ctx, kind, file)
+	}
+	return l, nil
+}
+
+// expand writes the layer without its compression to a file, and checks that it is the one it is called.
+func (l Layer) expand(ctx context.Context, file string) (Layer, error) {
+	r, err := l.Plain(ctx)
+	if err != nil {
+		return l, err
+	}
+	defer r.Close()
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return l, err
+	}
+	defer f.Close()
+	most := Limits{}.WithDefaults().Bytes
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(&contextReader{ctx, r}, most+1))
+	if err != nil {
+		return l, err
+	}
+	if n > most {
+		return l, &LimitError{"bytes of a layer, unpacked", n, most}
+	}
+	if got := "sha256:" + hex.EncodeToString(h.Sum(nil)); got != l.DiffID {
+		return l, fmt.Errorf("got content with digest %s, want %s", got, l.DiffID)
+	}
+	l.Digest, l.Size, l.MediaType = l.DiffID, n, mediaPlain
+	l.Open = func(context.Context) (io.ReadCloser, error) { return os.Open(file) }
+	return l, f.Close()
 }
 
 // identify finds out what a layer is stored as, where its archive did not say.
