@@ -40,10 +40,10 @@ func (c *Core) verbCancel(_ context.Context, q control.Request) (any, error) {
 	if err := q.Decode(&in); err != nil {
 		return nil, err
 	}
-	_ = c.recordControl(q.By, "cancel", map[string]any{"spawn": in.Spawn, "why": clip(in.Why)}) // reported; it ends all the same
 	ok, err := c.CancelSpawn(in.Spawn, in.Why)
-	if err == nil && !ok {
-		err = &control.Error{Kind: control.Usage, Message: fmt.Sprintf("cancel: got the spawn %q, want one that runs; `zeno ps` lists them", in.Spawn)}
+	if err != nil || !ok {
+		return nil, &control.Error{Kind: control.Usage, Message: fmt.Sprintf("cancel: got the spawn %q, want one that runs; `zeno ps` lists them", in.Spawn)}
 	}
-	return map[string]bool{"cancelled": ok}, err
+	_ = c.recordControl(q.By, "cancel", map[string]any{"spawn": in.Spawn, "why": clip(in.Why)}) // reported; it ends all the same
+	return map[string]bool{"cancelled": ok}, nil
 }

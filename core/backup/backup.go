@@ -87,6 +87,9 @@ type copier struct {
 // target checks the target and makes the directory beside it.
 func (c *copier) target() error {
 	c.archive = strings.HasSuffix(c.to, ".tar.gz") || strings.HasSuffix(c.to, ".tgz")
+	if ext := filepath.Ext(c.to); !c.archive && slices.Contains([]string{".tar", ".gz", ".zip", ".zst", ".xz", ".bz2"}, ext) {
+		return fmt.Errorf("backup: got the target %s, want a file that ends in .tar.gz, or a directory", c.to)
+	}
 	if rel, err := filepath.Rel(c.home, c.to); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return fmt.Errorf("backup: got the target %s within the home, want a place outside: the next backup would hold this one", c.to)
 	}

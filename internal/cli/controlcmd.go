@@ -27,6 +27,11 @@ type runNowCmd struct {
 	Names []string `arg:"" help:"The processes."`
 }
 
+type cancelCmd struct {
+	Spawn string `arg:"" help:"The spawn, as ps names it."`
+	Why   string `placeholder:"TEXT" help:"The reason, for the record and the spawn's result."`
+}
+
 type freezeCmd struct {
 	Why string `placeholder:"TEXT" help:"The reason, for those who ask what is going on."`
 }
@@ -144,6 +149,11 @@ func (cmd *runNowCmd) Run(a *app) error {
 		fmt.Fprintf(a.std.Out, "%s %s\n", n, how[n])
 	}
 	return nil
+}
+
+// Run implements `zeno cancel`.
+func (cmd *cancelCmd) Run(a *app) error {
+	return a.ask("cancel", map[string]string{"spawn": cmd.Spawn, "why": cmd.Why}, nil)
 }
 
 // Run implements `zeno freeze`.

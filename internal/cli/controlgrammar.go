@@ -5,6 +5,7 @@ type operate struct {
 	PS          psCmd          `cmd:"" name:"ps" help:"What runs: processes, spawns, webhooks."`
 	Logs        logsCmd        `cmd:"" help:"The events of one spawn."`
 	Stop        stopCmd        `cmd:"" help:"Drain the zeno that serves the home, and end it."`
+	Cancel      cancelCmd      `cmd:"" help:"End a spawn that runs."`
 	Pause       pauseCmd       `cmd:"" help:"Hold the schedules of processes."`
 	Resume      resumeCmd      `cmd:"" help:"End a pause."`
 	RunNow      runNowCmd      `cmd:"" name:"run-now" help:"Run processes once, now."`
@@ -20,7 +21,7 @@ type operate struct {
 
 // operateNames are the words that begin them.
 func operateNames() []string {
-	return []string{"ps", "logs", "stop", "pause", "resume", "run-now", "freeze", "thaw", "inbox", "answer", "gc", "backup", "completions", "complete-words"}
+	return []string{"ps", "logs", "stop", "cancel", "pause", "resume", "run-now", "freeze", "thaw", "inbox", "answer", "gc", "backup", "completions", "complete-words"}
 }
 
 // Help implements kong.HelpProvider.
@@ -54,6 +55,15 @@ Examples:
   zeno stop --timeout 5m
 
   zeno stop --now`
+}
+
+// Help implements kong.HelpProvider.
+func (cancelCmd) Help() string {
+	return `Its CLI and its evals are ended, its status is cancelled, and who did it is journaled. Exits 2 where no such spawn runs, 5 where no zeno runs.
+
+Example:
+
+  zeno cancel 20260304-101500-ab12 --why 'the wrong branch'`
 }
 
 // Help implements kong.HelpProvider.

@@ -25,7 +25,7 @@ Usage:
   zeno dry-run HOME --for 24h             what would happen: virtual clock, stand-ins
   zeno doctor [--need NAME]               try what this machine can do; what is missing
   zeno inbox; zeno answer Q-17 TEXT       what waits for a person, and the answer
-  zeno ps|logs|stop|pause|resume|run-now|freeze|thaw   operate the zeno that serves the home
+  zeno ps|logs|cancel|pause|resume|run-now|freeze|thaw|stop   operate the zeno there
   zeno gc | zeno backup DIR|FILE.tar.gz   remove what is old; copy a home, also while served
   zeno proxy FILE --listen ADDR           the egress proxy of a box by itself
   zeno image build SPEC -o FILE | load | push | ls   what boxes run on
