@@ -20,6 +20,7 @@ import (
 const (
 	idleWord  = "measure-idle"
 	startWord = "measure-start"
+	runWord   = "measure-run"
 )
 
 // idleCount is how many isolates wait.
@@ -34,6 +35,8 @@ func child(args []string) (code int, ok bool) {
 	switch args[0] {
 	case idleWord:
 		err = idleChild()
+	case runWord:
+		err = runChild(args[1:])
 	case startWord:
 		err = startChild(args[1:])
 	case serveWord:
