@@ -18,5 +18,8 @@ func (s *Server) Roots() *x509.CertPool {
 	return pool
 }
 
+// Certificate is that of a server made by NewTLS.
+func (s *Server) Certificate() *x509.Certificate { return s.http.Certificate() }
+
 // Addr is where the server listens: IP:PORT.
 func (s *Server) Addr() string { return s.http.Listener.Addr().String() }
