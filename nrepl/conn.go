@@ -121,11 +121,11 @@ func (c *conn) handle(r *request) {
 		r.release()
 		return
 	}
-	o := c.s.ops[r.op]
+	o, known := c.s.ops[r.op], r.enter() // entered also for an op that there is not: clients sort replies by the session
 	switch {
 	case o == nil:
 		r.finish(bencode.Dict{"op": r.op}, "error", "unknown-op", "done")
-	case !r.enter():
+	case !known:
 		r.finish(nil, "error", "unknown-session", "done")
 	default:
 		c.run(o, r)

@@ -67,8 +67,8 @@ func TestIDs(t *testing.T) {
 	p.raw("d3:foo3:bar2:id1:xe")
 	p.await("a reply without op", func(m Message) bool { return m["id"] == "x" && has(m, "unknown-op") && has(m, "done") })
 	ms := p.ask(Message{"op": "no-such-op"})
-	if status(ms) != "done error unknown-op" || field(ms, "op") != "no-such-op" {
-		t.Errorf("unknown op: got %v", ms)
+	if status(ms) != "done error unknown-op" || field(ms, "op") != "no-such-op" || field(ms, "session") != p.ses {
+		t.Errorf("unknown op: got %v, want it told in the session %s", ms, p.ses)
 	}
 }
 
