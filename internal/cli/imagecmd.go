@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -136,12 +137,16 @@ func (a *app) withImages(home, quiet bool, f func(context.Context, *core.Images)
 	return a.attend(func(ctx context.Context) error { return f(ctx, i) })
 }
 
+// buildGC lets the collector of a build run more often: it costs a twentieth of the time and keeps a few megabytes less.
+const buildGC = 25
+
 // Run implements `zeno image build`.
 func (cmd *imageBuild) Run(a *app) error {
 	spec, err := cmd.read(a)
 	if err != nil {
 		return usage(err)
 	}
+	debug.SetGCPercent(buildGC) // of this process, which only builds
 	if cmd.Layout && (cmd.Output == "" || cmd.Output == "-") {
 		return usage(fmt.Errorf("image build: got --layout without a directory, want -o DIR"))
 	}
