@@ -70,7 +70,7 @@ func (i *Images) Build(ctx context.Context, spec oci.Spec, to string) (ImageResu
 			return ImageResult{}, err
 		}
 	}
-	return i.BuildTo(ctx, spec, to, oci.ArchiveFile{Path: to})
+	return i.BuildTo(ctx, spec, to, oci.ArchiveFile{Path: to, Notes: filepath.Join(i.Dir, "written")})
 }
 
 // BuildTo is Build with another sink; to is what people and the result call it.

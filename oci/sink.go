@@ -1,8 +1,6 @@
 package oci
 
 import (
-	"archive/tar"
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,86 +83,40 @@ func familiar(name string) string {
 	return "docker.io/library/" + name
 }
 
-// ArchiveFile is a sink: one tar that is an OCI layout and what docker save writes at once, the small files first.
-type ArchiveFile struct{ Path string }
-
-// Put implements Sink. The file has its name only when it is whole.
-func (a ArchiveFile) Put(ctx context.Context, img *Image) error {
-	if st, err := os.Stat(a.Path); err == nil && !st.Mode().IsRegular() {
-		f, err := os.OpenFile(a.Path, os.O_WRONLY, 0) // a pipe, /dev/stdout
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		return WriteArchive(ctx, f, img)
-	}
-	f, err := os.CreateTemp(filepath.Dir(a.Path), tempPrefix)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	if err := WriteArchive(ctx, f, img); err != nil {
-		return err
-	}
-	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), a.Path)
-}
-
-// WriteArchive writes a settled image as one tar.
-func WriteArchive(ctx context.Context, out io.Writer, img *Image) error {
-	files, err := img.meta()
-	if err != nil {
-		return err
-	}
-	b := bufio.NewWriterSize(out, 256<<10)
-	w := tar.NewWriter(b)
-	for _, f := range files {
-		if err := addMember(w, f.Name, int64(len(f.Text)), strings.NewReader(string(f.Text))); err != nil {
-			return err
-		}
-	}
-	err = eachBlob(ctx, img, func(name string, l Layer, r io.Reader) error { return addMember(w, name, l.Size, r) })
-	if err != nil {
-		return err
-	}
-	return errors.Join(w.Close(), b.Flush())
-}
-
-func addMember(w *tar.Writer, name string, size int64, r io.Reader) error {
-	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o444, ModTime: mtime}); err != nil {
-		return err
-	}
-	_, err := io.Copy(w, r)
-	return err
-}
-
-// eachBlob gives every layer once, checked while it is read.
-func eachBlob(ctx context.Context, img *Image, put func(name string, l Layer, r io.Reader) error) error {
+// eachBlob gives every layer once, checked while it is read. What had says that it has is not read.
+func eachBlob(ctx context.Context, img *Image, had func(name string, l Layer) (bool, error), put func(name string, l Layer, r io.Reader) error) error {
 	seen := map[string]bool{}
 	for n, l := range img.Layers {
 		if seen[l.Digest] {
 			continue
 		}
 		seen[l.Digest] = true
-		r, err := l.Open(ctx)
-		if err != nil {
-			return err
+		name := "blobs/sha256/" + strings.TrimPrefix(l.Digest, "sha256:")
+		have, err := had(name, l)
+		if err == nil && !have {
+			err = readBlob(ctx, l, func(r io.Reader) error { return put(name, l, r) })
 		}
-		v := newVerifier(ctx, r, l)
-		err = put("blobs/sha256/"+strings.TrimPrefix(l.Digest, "sha256:"), l, v)
-		if err == nil {
-			err = v.end()
-		}
-		r.Close()
 		if err != nil {
 			return fmt.Errorf("layer %d (%s): %w", n+1, or(l.Label, l.DiffID), err)
 		}
 	}
 	return nil
 }
+
+func readBlob(ctx context.Context, l Layer, put func(io.Reader) error) error {
+	r, err := l.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	v := newVerifier(ctx, r, l)
+	if err := put(v); err != nil {
+		return err
+	}
+	return v.end()
+}
+
+func hadNone(string, Layer) (bool, error) { return false, nil }
 
 // LayoutDir is a sink: a directory that is an OCI layout. One that has an image already is refused.
 type LayoutDir struct{ Path string }
@@ -189,7 +141,7 @@ func (d LayoutDir) Put(ctx context.Context, img *Image) (err error) {
 	if err != nil {
 		return err
 	}
-	err = eachBlob(ctx, img, func(name string, _ Layer, r io.Reader) error {
+	err = eachBlob(ctx, img, hadNone, func(name string, _ Layer, r io.Reader) error {
 		f, err := os.OpenFile(filepath.Join(d.Path, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err != nil {
 			return err

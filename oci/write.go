@@ -14,6 +14,7 @@ import (
 	"path"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -34,6 +35,9 @@ type written struct {
 	Size   int64    `json:"size"`
 	Marks  []string `json:"marks"` // the digest up to the end of each package, to find the one that changed
 }
+
+// copyBuffers are shared by layers that are written one after the other.
+var copyBuffers = sync.Pool{New: func() any { b := make([]byte, 128<<10); return &b }}
 
 // layerWriter writes one layer. The same files give the same bytes, whatever their owner, times and order were.
 type layerWriter struct {
@@ -58,7 +62,9 @@ func (w *layerWriter) Write(b []byte) (int, error) {
 
 // writeLayer writes the packages and files to out; nil is nowhere, for the digest only.
 func writeLayer(ctx context.Context, out io.Writer, packages []Package, top []File) (*written, error) {
-	w := &layerWriter{ctx: ctx, hash: sha256.New(), out: out, seen: map[string]bool{}, buf: make([]byte, 256<<10)}
+	buf := copyBuffers.Get().(*[]byte)
+	defer copyBuffers.Put(buf)
+	w := &layerWriter{ctx: ctx, hash: sha256.New(), out: out, seen: map[string]bool{}, buf: *buf}
 	w.tar = tar.NewWriter(w)
 	res := &written{}
 	for _, p := range packages {
