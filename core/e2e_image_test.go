@@ -4,9 +4,8 @@ package core_test
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,56 +15,93 @@ import (
 	"github.com/reflection-dev/zeno/internal/npmcli"
 )
 
-// cloned serves a repository with one commit for those that have the token.
-func cloned(t *testing.T, token string) (addr string, conf func(*core.Config), model *modelserver.Server) {
-	t.Helper()
-	addr, pool := tlsServer(t, hosting(t, token), "code.example.net")
-	model = modelserver.NewTLS(modelserver.Config{})
-	t.Cleanup(model.Close)
-	roots := pool.Clone()
-	roots.AddCert(model.Certificate())
-	return addr, func(c *core.Config) { c.Roots, c.BoxSelf = roots, true }, model
-}
+const imageToken = "canary-image-19d4/+token"
 
-// TestAgentOnAnImage: a real CLI works in a box whose root is an image of Debian packages, with git, curl, node and a CA
-// bundle, and with nothing of the host but the CLI itself.
-func TestAgentOnAnImage(t *testing.T) {
-	need.Full(t, "it builds an image of some 400 MB")
+// onImage is an instance whose program spawns CLIs on an image of this host's Debian packages: (on-image {…}). Of the host
+// their box sees what :read names.
+func onImage(t *testing.T) *real {
+	t.Helper()
 	for program, debian := range map[string]string{"git": "git", "curl": "curl", "node": "nodejs", "dpkg-query": "dpkg"} {
 		need.Program(t, program, debian)
 	}
-	t.Setenv("CODE_TOKEN", guideToken)
-	code, conf, model := cloned(t, guideToken)
+	t.Setenv("CODE_TOKEN", imageToken)
+	code, roots := tlsServer(t, hosting(t, imageToken), "code.example.net")
+	model := modelserver.NewTLS(modelserver.Config{})
+	t.Cleanup(model.Close)
+	roots.AddCert(model.Certificate())
 	_, port, _ := strings.Cut(model.Addr(), ":")
-	modules := npmcli.Modules(t, "claude")
-	src := fmt.Sprintf(`
-(def profile {:image {:base {:host ["git" "curl" "nodejs" "ca-certificates"] :changed :take} :env {"MADE" "here"}}
-              :read [%q] :env {"PATH" "/usr/bin:/bin:%s/.bin"} :memory "2G"
-              :secrets [{:env "CODE_TOKEN" :hosts ["code.example.net"]}]
-              :egress {:allow [{:host "code.example.net" :addr %q} {:host "example.com:%s" :addr %q}]}})
-(def res (atom nil))
-(defn run [prompt] (reset! res (spawn/spawn {:role :worker :backend :claude :model "m1" :base-url "https://example.com:%s" :api-key-env %q :tools ["Bash"]
-                                             :sandbox profile :timeout "4m" :grace "1s" :prompt prompt})))
-`, modules, modules, code, port, model.Addr(), port, keyVar) + worker
-	r := startReal(t, "claude", src, conf)
+	host := modelserver.TLSName + ":" + port
+	path := npmcli.Need(t, "codex")
+	r := startReal(t, "claude", fmt.Sprintf(`
+(def image {:base {:host ["git" "curl" "nodejs" "ca-certificates"] :changed :take} :env {"MADE" "here"}})
+(defn on-image [backend read opts]
+  (spawn/spawn (merge {:role :worker :backend backend :model "m1" :base-url (str "https://%[1]s" (if (= backend :claude) "" "/v1")) :api-key-env %[2]q
+                       :sandbox {:image image :read read :memory "2G" :secrets [{:env "CODE_TOKEN" :hosts ["code.example.net"]}]
+                                 :egress {:allow [{:host "code.example.net" :addr %[3]q} {:host "%[1]s" :addr %[4]q}]}}
+                       :timeout "4m" :grace "1s"} opts)))
+`, host, keyVar, code, model.Addr())+worker, func(c *core.Config) {
+		c.Roots, c.BoxSelf, c.Path = roots, true, c.Path+":"+path
+	})
+	r.model.Close()
+	r.model = model
 	if got := eval(t, r.Core, `(:usable (zeno.sandbox/probe))`); got != "true" {
 		need.Skip(t, "no boxes here: %s", eval(t, r.Core, `(zeno.sandbox/probe)`))
 	}
-	prompt := "work " + marks(`(save! "x")`)
-	for _, c := range []string{
-		`echo "root=$(grep -c . /etc/passwd) made=$MADE gcc=$(ls /usr/bin/gcc 2>&1 | grep -c 'No such')"`,
-		`git version && git config --global user.email a@example.net && git config --global user.name a && git clone -q "https://x:$CODE_TOKEN@code.example.net/me/mine.git" c && cd c && echo hello > f && git add f && git commit -qm one && git push -q origin HEAD:main && git log --format=%s`,
-		`curl -sS -o /dev/null -w 'curl=%{http_code}' -u "x:$CODE_TOKEN" "https://code.example.net/me/mine.git/info/refs?service=git-upload-pack"`,
-		`node -e 'fetch("https://code.example.net/me/mine.git/info/refs?service=git-upload-pack").then(r => console.log("node=" + r.status))'`,
-		`echo "authorities=$(grep -c BEGIN $SSL_CERT_FILE) of=$(grep -c BEGIN /etc/ssl/certs/ca-certificates.crt) type=$(stat -c %F /etc/ssl/certs/ca-certificates.crt)"`,
-	} {
-		prompt += fmt.Sprintf(`[[call: Bash {"command":%q}]]`, c)
+	return r
+}
+
+// bash is a mark by which claude runs a command in its box.
+func bash(command string) string {
+	return fmt.Sprintf(`[[call: Bash {"command":%q}]] `, command)
+}
+
+// TestAgentOnAnImage: real CLIs work in a box whose root is an image of Debian packages with git, curl, node and a CA
+// bundle, and has nothing of the host but the CLI's own package.
+func TestAgentOnAnImage(t *testing.T) {
+	need.Full(t, "it builds images of some 400 MB")
+	r := onImage(t)
+	t.Run("without the CLI", func(t *testing.T) { noneOnAnImage(t, r) })
+	t.Run("codex", func(t *testing.T) { codexOnAnImage(t, r) })
+	t.Run("claude", func(t *testing.T) { claudeOnAnImage(t, r) })
+}
+
+// claudeOnAnImage works with git, curl and node, whose TLS the image's CA bundle and the proxy's certificate verify.
+func claudeOnAnImage(t *testing.T, r *real) {
+	prompt := "work " + marks(`(save! "x")`) +
+		bash(`echo "made=$MADE users=$(cut -d: -f1 /etc/passwd | tr '\n' ,) gcc=$(test -e /usr/bin/gcc && echo there)"`) +
+		bash(`git config --global user.email a@example.net; git config --global user.name a; git clone -q "https://x:$CODE_TOKEN@code.example.net/me/mine.git" c 2>/dev/null && cd c && echo hello > f && git add f && git commit -qm pushed-from-the-box && git push -q origin HEAD:main && git ls-remote origin main`) +
+		bash(`curl -sS -o /dev/null -w 'curl=%{http_code}' -u "x:$CODE_TOKEN" "https://code.example.net/me/mine.git/info/refs?service=git-upload-pack"`) +
+		bash(`node -e 'fetch("https://code.example.net/me/mine.git/HEAD", {headers: {authorization: "Basic " + btoa("x:" + process.env.CODE_TOKEN)}}).then(r => console.log("node=" + r.status))'`) +
+		bash(`echo "authorities=$(grep -c BEGIN $SSL_CERT_FILE) of=$(grep -c BEGIN /etc/ssl/certs/ca-certificates.crt) $(stat -c %F /etc/ssl/certs/ca-certificates.crt)"`) +
+		bash(`SSL_CERT_FILE= GIT_SSL_CAINFO= CURL_CA_BUNDLE= curl -sS https://code.example.net/ 2>&1 | head -1`) +
+		marks(`(count (notes))`)
+	eval(t, r.Core, `(def res (on-image :claude [`+strconv.Quote(npmcli.Modules(t, "claude"))+`] {:tools ["Bash"] :prompt `+quote(prompt)+`}))`)
+	r.want(t, `[(:status res) (:evals res) (:boxed res) (:error res) (:answer res)]`, `[:ok 2 true nil "RESULT: => 3"]`)
+	told := r.told()
+	if len(told) != 8 {
+		t.Fatalf("got %d answers to calls, want 8: %q", len(told), told)
 	}
-	eval(t, r.Core, `(run `+quote(prompt+marks(`(count (notes))`))+`)`)
-	r.want(t, `[(:status @res) (:evals @res) (:boxed @res) (:error @res) (:answer @res)]`, `[:ok 2 true nil "RESULT: => 3"]`)
-	r.model.Close()
-	r.model = model
-	t.Logf("%q", r.told())
-	_, _ = os.Stat, filepath.Join
-	_ = exec.Command
+	for i, want := range []string{`^=> :saved`, `^made=here users=root,nobody, gcc=$`, `^[0-9a-f]{40}\s+refs/heads/main`, `^curl=200`, `^node=200`,
+		`^authorities=[0-9]{2,} of=[0-9]{2,} regular file`, `(?i)certificate`, `^=> 3`} {
+		if !regexp.MustCompile(want).MatchString(told[i]) {
+			t.Errorf("call %d: got %q, want %s", i, told[i], want)
+		}
+	}
+	for _, text := range append(told, r.err.String(), fmt.Sprint(r.events(t))) {
+		if strings.Contains(text, imageToken) {
+			t.Errorf("the token is in %.300s", text)
+		}
+	}
+}
+
+// codexOnAnImage: a launcher that names node by env finds the image's.
+func codexOnAnImage(t *testing.T, r *real) {
+	eval(t, r.Core, `(def res (on-image :codex [`+strconv.Quote(npmcli.Modules(t, "codex"))+`] {:prompt `+quote("work "+marks(`(save! "x")`, `(count (notes))`))+`}))`)
+	r.want(t, `[(:status res) (:evals res) (:boxed res) (:error res) (:answer res)]`, `[:ok 2 true nil "RESULT: => 3"]`)
+}
+
+// noneOnAnImage: the image has no CLI, and nothing shows it one.
+func noneOnAnImage(t *testing.T, r *real) {
+	eval(t, r.Core, `(def res (on-image :claude [] {:prompt "work"}))`)
+	r.wantIn(t, `[(:status res) (:error res)]`, ":refused", "claude", ":read")
 }

@@ -219,7 +219,7 @@ func (s *run) executeBoxed(ctx context.Context, x *boxing, spec sandbox.Spec, ou
 	s.superviseBox(ctx, x, kill, done, out)
 	out.flush()
 	if err != nil {
-		return 0, boxError(err)
+		return 0, s.boxError(err, spec.Argv[0])
 	}
 	out.killed = res.KilledBy
 	return res.Exit, nil
@@ -264,11 +264,15 @@ func (s *run) term(x *boxing, done <-chan struct{}) {
 }
 
 // boxError words why a box was not made.
-func boxError(err error) error {
+func (s *run) boxError(err error, program string) error {
 	var field *sandbox.FieldError
 	var cannot *sandbox.Unenforceable
 	var busy *sandbox.Busy
+	var path *fs.PathError
 	switch {
+	case errors.As(err, &path) && path.Path == program && errors.Is(err, fs.ErrNotExist) && !hostRoot(s.req.Box.Image):
+		return &requestError{fmt.Errorf("program %s: the image has none, or not what runs it; want it in the image, or the directory where this host has it "+
+			"in :read of the :sandbox profile, such as the node_modules of npm install --prefix: %w", filepath.Base(program), err)}
 	case errors.As(err, &cannot):
 		return &requestError{fmt.Errorf("%w; `zeno doctor` says what this machine can do; %s", err, unboxedHint)}
 	case errors.As(err, &field), errors.As(err, &busy):

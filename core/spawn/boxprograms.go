@@ -64,6 +64,25 @@ func (s *run) show(programs []string) (dirs []string, path string, err error) {
 	return dirs, s.visible(dirs), nil
 }
 
+// shown is where a box on an image has the host's program of that name, where the profile's Read shows all of it; else the
+// name, which is looked for in the image.
+func (s *run) shown(name string) string {
+	found, err := lookPath(s.conf.Path, name)
+	if err != nil {
+		return name
+	}
+	file, err := filepath.EvalSymlinks(found)
+	if err != nil {
+		return name
+	}
+	for _, dir := range s.req.Box.Read {
+		if dir = filepath.Clean(dir); within(found, dir) && within(file, dir) {
+			return found
+		}
+	}
+	return name
+}
+
 // homeOf is what a program is shown with.
 func homeOf(file string) string {
 	const modules = "/node_modules/"

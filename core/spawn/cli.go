@@ -74,10 +74,12 @@ func (s *run) valuesIn(box *boxing, d dirs) backend.Values {
 	return box.inBox(s.values(d), s.req.Box.Volume)
 }
 
-// programs finds the CLI, and then what it needs, on the spawn's PATH. An image has its own.
+// programs finds the CLI, and then what it needs, on the spawn's PATH. An image has its own, unless its box is shown the
+// host's.
 func (s *run) programs(b backend.Backend) ([]string, error) {
 	names := append([]string{b.Argv[0].Words[0]}, b.Needs...)
 	if s.req.boxed() && !hostRoot(s.req.Box.Image) {
+		names[0] = s.shown(names[0])
 		return names, nil
 	}
 	found := make([]string, len(names))
