@@ -24,15 +24,34 @@ type Capability struct {
 // Capable makes the function that an isolate is granted for c.
 func Capable(c Capability) value.Value {
 	b := &value.Builtin{Name: c.Name}
-	b.N = func(t *value.Thread, args []value.Value) value.Value { return c.Invoke(t, args) }
+	b.N = func(t *value.Thread, args []value.Value) value.Value { return c.invoke(t, args) }
+	b.F1 = func(t *value.Thread, x value.Value) value.Value {
+		if immediate(x) { // nothing that has to lie on the stack while it crosses
+			t.Stoppable()
+			t.HostCall()
+			return c.settle(t, c.one(t, x))
+		}
+		f := t.Push(1)
+		f[0] = x
+		v := c.invoke(t, f)
+		f[0] = value.Nil
+		t.Pop(1)
+		return v
+	}
 	return value.Of(value.NewBuiltin(c.Name, b))
 }
 
 // Invoke calls the capability from the isolate's thread t: arguments and result cross, the call is counted.
-func (c Capability) Invoke(t *value.Thread, args []value.Value) value.Value {
+func (c Capability) Invoke(t *value.Thread, args []value.Value) value.Value { return c.invoke(t, args) }
+
+func (c *Capability) invoke(t *value.Thread, args []value.Value) value.Value {
 	t.Stoppable()
 	t.HostCall() // also where the arguments do not cross: the attempt is recorded
-	plain := c.arguments(t, args)
+	return c.settle(t, c.arguments(t, args))
+}
+
+// settle runs the capability with plain arguments and brings its result across.
+func (c *Capability) settle(t *value.Thread, plain []value.Value) value.Value {
 	ctx := t.Context
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -54,7 +73,10 @@ func (c Capability) Invoke(t *value.Thread, args []value.Value) value.Value {
 }
 
 // call runs the capability while t stands still.
-func (c Capability) call(ctx context.Context, t *value.Thread, plain []value.Value) (value.Value, error) {
+func (c *Capability) call(ctx context.Context, t *value.Thread, plain []value.Value) (value.Value, error) {
+	if t.Alone() {
+		return c.Call(ctx, plain)
+	}
 	t.Park()
 	defer t.Unpark()
 	return c.Call(ctx, plain)
@@ -72,21 +94,31 @@ func immediate(v value.Value) bool {
 
 // arguments realises args to plain data. They are charged as if nothing in them were shared, and held all at once: whoever
 // gets them has no limits, and may well print them.
-func (c Capability) arguments(t *value.Thread, args []value.Value) []value.Value {
-	plain := make([]value.Value, len(args))
+func (c *Capability) arguments(t *value.Thread, args []value.Value) []value.Value {
 	for _, a := range args {
 		if !immediate(a) {
+			plain := make([]value.Value, len(args))
 			c.realise(t, args, plain)
 			return plain
 		}
 	}
 	t.Steps(len(args))
 	t.Charge(immediateBytes * len(args))
+	plain := t.HostArgs(len(args))
 	copy(plain, args)
 	return plain
 }
 
-func (c Capability) realise(t *value.Thread, args, plain []value.Value) {
+// one is arguments for one immediate value.
+func (c *Capability) one(t *value.Thread, x value.Value) []value.Value {
+	t.Step()
+	t.Charge(immediateBytes)
+	plain := t.HostArgs(1)
+	plain[0] = x
+	return plain
+}
+
+func (c *Capability) realise(t *value.Thread, args, plain []value.Value) {
 	weight := 0
 	defer func() { t.Unpin(weight) }()
 	for i, a := range args {
@@ -95,7 +127,7 @@ func (c Capability) realise(t *value.Thread, args, plain []value.Value) {
 }
 
 // failure is the error of a capability as its caller sees it: the message and the data, never the orchestrator's stack.
-func (c Capability) failure(t *value.Thread, ctx context.Context, err error) *value.Exception {
+func (c *Capability) failure(t *value.Thread, ctx context.Context, err error) *value.Exception {
 	if ctx.Err() != nil && t.Context.Err() == nil { // the capability's own time was up, not the evaluation's
 		return value.Errorf("TimeoutException", "%s: got no answer within %s, want one; try again or ask for less", c.Name, c.Timeout)
 	}

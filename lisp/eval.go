@@ -16,21 +16,22 @@ func readOptions(t *value.Thread, rt *Runtime, file string, line, column int) re
 	return read.Options{
 		File: file, StartLine: line, StartColumn: column, Intern: rt.interns, CoreNS: CoreName,
 		CurrentNS: t.NS().Name,
-		AliasNS:   func(alias string) (string, bool) { return t.NS().Aliased(alias) },
-		Resolve:   func(sym *value.Symbol) *value.Symbol { return compile.Qualify(t, sym) },
+		AliasNS:   func(t *value.Thread, alias string) (string, bool) { return t.NS().Aliased(alias) },
+		Resolve:   compile.Qualify,
 		Regex:     corelib.CompileRegex,
 	}
 }
 
 // evalSource reads and evaluates every form of src, in order, and gives the value of the last.
 func evalSource(t *value.Thread, rt *Runtime, src, file string, line, column int) value.Value {
-	r := read.New(t, src, readOptions(t, rt, file, line, column))
+	r := rt.readers.New(t, src, readOptions(t, rt, file, line, column))
 	v, outer := value.Nil, t.Form
 	defer func() { t.Form = outer }()
 	for {
 		from := r.Offset()
 		form, err := r.Read()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF {
+			rt.readers.Done(r)
 			return v
 		}
 		if err != nil {

@@ -25,11 +25,8 @@ type Isolate struct {
 // NewIsolate makes an isolate under limits; zero fields take their defaults.
 func (r *Runtime) NewIsolate(l Limits) *Isolate {
 	i := &Isolate{rt: r, limits: l.OrDefault()}
-	i.env = value.NewEnv(r.core, r.lookup)
-	i.env.Isolate = true
+	i.env = value.NewIsolateEnv(r.core, r.lookup, "user")
 	i.env.OutVar = r.out
-	i.env.Home = value.NewNamespace("user")
-	i.env.Add(i.env.Home)
 	i.env.Eval = compile.Eval
 	i.env.Macroexpand, i.env.Macroexpand1 = compile.Macroexpand, compile.Macroexpand1
 	i.env.EvalText = r.evalText
@@ -106,32 +103,33 @@ type Result struct {
 // Eval evaluates every form of code. It always returns, soon after ctx ends or a limit trips, and never panics. A call
 // while another evaluation of the isolate runs is refused.
 func (i *Isolate) Eval(ctx context.Context, code string) Result {
-	start := time.Now()
 	if !i.busy.CompareAndSwap(false, true) {
 		return Result{Err: &Error{Kind: "reentrant", Message: "eval: another evaluation of this spawn is running; wait for it"}}
 	}
 	defer i.busy.Store(false)
-	release, ok := i.rt.pool.admit(ctx, i.limits)
+	reserved, waited, ok := i.rt.pool.admit(ctx, i.limits)
 	if !ok {
-		return Result{Err: &Error{Kind: "busy", Message: "eval: got no memory to run in before the time was up, since other evaluations hold it; try again"}, Elapsed: time.Since(start)}
+		return Result{Err: &Error{Kind: "busy", Message: "eval: got no memory to run in before the time was up, since other evaluations hold it; try again"}, Elapsed: waited}
 	}
-	defer release()
-	ctx, cancel := context.WithCancel(ctx)
-	out := &buffer{}
-	run := value.NewRun(ctx, i.limits)
-	run.Out, run.Abort = out, cancel
-	t := value.NewThread(run, i.env)
+	defer i.rt.pool.release(reserved)
+	e := &evaluation{}
+	t := e.Start(ctx, i.limits, i.env, &e.out)
 	res := i.trimmed(t)
 	if res.Err == nil {
-		res = i.eval(t, code)
+		res = i.eval(e, code)
 	}
-	cancel()
-	run.End()
+	e.Run.End()
 	t.Park() // a future may measure before it sees the end
-	run.Wait()
+	e.Run.Wait()
 	t.Flush()
-	res.Out, res.Used, res.Elapsed = out.String(), run.Used(), time.Since(start)
+	res.Out, res.Used, res.Elapsed = e.out.String(), e.Run.Used(), waited+time.Since(e.Run.Began())
 	return res
+}
+
+// evaluation is one evaluation and its output.
+type evaluation struct {
+	value.Evaluation
+	out buffer
 }
 
 // trimmed refuses an evaluation in an isolate that holds far more than it may, once: the definitions are gone then.
@@ -145,9 +143,10 @@ func (i *Isolate) trimmed(t *value.Thread) (res Result) {
 	return res
 }
 
-func (i *Isolate) eval(t *value.Thread, code string) (res Result) {
+func (i *Isolate) eval(e *evaluation, code string) (res Result) {
+	t := &e.Thread
 	_, err := boundary(t, texts{evalFile: {src: code}}, func() value.Value {
-		t.Bind([]*value.Var{i.rt.out}, []value.Value{value.Nil}) // it charges, and may be the first to pass a limit
+		e.Bind(i.rt.out) // it charges, and may be the first to pass a limit
 		t.Pos = nil
 		v := evalSource(t, i.rt, code, evalFile, 1, 1)
 		res.Value = value.PrStr(t, v)

@@ -16,6 +16,7 @@ import (
 	"github.com/reflection-dev/zeno/lisp/compile"
 	"github.com/reflection-dev/zeno/lisp/corelib"
 	"github.com/reflection-dev/zeno/lisp/limit"
+	"github.com/reflection-dev/zeno/lisp/read"
 	"github.com/reflection-dev/zeno/lisp/value"
 )
 
@@ -40,6 +41,7 @@ type Runtime struct {
 	host    map[string][]value.Builtin  // functions that reach outside, by namespace: for trusted environments
 	out     *value.Var                  // *out* of isolates: bound by with-out-str, named by nothing
 	interns *value.Interner
+	readers read.Readers
 	pool    *pool // of memory for isolates
 
 	// What every isolate is given, made once.

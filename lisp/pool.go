@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"runtime/debug"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -46,14 +47,18 @@ func newPool(c Config) *pool {
 }
 
 // admit reserves what an evaluation under l may hold, waiting as long as ctx lasts. One that may hold more than the whole
-// pool gets the whole pool.
-func (p *pool) admit(ctx context.Context, l Limits) (release func(), ok bool) {
+// pool gets the whole pool. What is reserved goes back with release.
+func (p *pool) admit(ctx context.Context, l Limits) (reserved int64, waited time.Duration, ok bool) {
 	n := p.size
 	if l.Bytes < limit.Unlimited/2 {
 		n = min(reserveFactor*l.Bytes+stackReserve, p.size)
 	}
-	if err := p.sem.Acquire(ctx, n); err != nil {
-		return nil, false
+	if ctx.Err() == nil && p.sem.TryAcquire(n) {
+		return n, 0, true
 	}
-	return func() { p.sem.Release(n) }, true
+	from := time.Now()
+	err := p.sem.Acquire(ctx, n)
+	return n, time.Since(from), err == nil
 }
+
+func (p *pool) release(reserved int64) { p.sem.Release(reserved) }

@@ -17,12 +17,20 @@ type analyser struct {
 	t      *value.Thread
 	fn     *fnScope
 	scope  *scope
-	target *loopTarget // where a recur in tail position goes; nil: nowhere
-	from   *value.Pos  // the macro call whose expansion is being analysed; nil: none
+	target *loopTarget   // where a recur in tail position goes; nil: nowhere
+	locals bool          // there are locals at the top level, or functions
+	asked  *value.Symbol // the head of the form that is looked at
+	found  *value.Var    // what asked means
+	from   *value.Pos    // the macro call whose expansion is being analysed; nil: none
 }
 
 func newAnalyser(t *value.Thread) *analyser {
-	return &analyser{t: t, fn: &fnScope{}}
+	a := &struct {
+		analyser
+		top fnScope
+	}{}
+	a.t, a.fn = t, &a.top
+	return &a.analyser
 }
 
 // analyse turns a form into a node.
@@ -47,6 +55,14 @@ func (a *analyser) analyse(form value.Value, c ctx) node {
 	return a.constant(form)
 }
 
+// resolve is resolveVar. A form's head is asked for several times in a row: whether it is a macro, and what it is.
+func (a *analyser) resolve(sym *value.Symbol) *value.Var {
+	if sym != a.asked {
+		a.asked, a.found = sym, resolveVar(a.t, sym)
+	}
+	return a.found
+}
+
 func (a *analyser) deeper() {
 	a.t.Deeper(2)
 	a.fn.deepen(1)
@@ -61,7 +77,8 @@ func (a *analyser) symbol(sym *value.Symbol) node {
 	if l := a.lookup(sym); l != nil {
 		return &localNode{l: l}
 	}
-	v := resolveVar(a.t, sym)
+	v := a.resolve(sym)
+	a.asked = nil // what is defined from here on counts
 	if v == nil {
 		panic(a.unresolved(sym))
 	}
@@ -106,22 +123,34 @@ func (a *analyser) list(form value.Value, c ctx) node {
 		return &constNode{value.EmptyList}
 	}
 	head := value.First(a.t, s)
-	args := value.ToSlice(a.t, value.Next(a.t, s))
+	rest := value.Next(a.t, s)
 	if head.Kind() == value.KindSymbol {
 		sym := value.As[value.Symbol](head)
 		if f := special(sym); f != nil && a.lookup(sym) == nil {
-			return f(a, form, args, c)
+			return f(a, form, value.ToSlice(a.t, rest), c)
 		}
 	}
-	return a.call(form, head, args)
+	return a.call(form, head, rest)
 }
 
-func (a *analyser) call(form, head value.Value, args []value.Value) node {
+func (a *analyser) call(form, head, rest value.Value) node {
 	n := &callNode{pos: a.pos(form)}
 	saved := a.fn.next
-	n.temp = a.fn.slots(len(args) + 1)
-	n.fn = a.analyse(head, ctxExpr)
-	n.args = a.all(args)
+	if k := rest.Kind(); k == value.KindList || k == value.KindNil { // as nearly always: no slice of forms is needed
+		count := value.Count(a.t, rest)
+		n.temp = a.fn.slots(count + 1)
+		n.fn = a.analyse(head, ctxExpr)
+		a.t.Charge(16 * count)
+		n.args = make([]node, 0, count)
+		for ; !rest.IsNil(); rest = value.Next(a.t, rest) {
+			n.args = append(n.args, a.analyse(value.First(a.t, rest), ctxExpr))
+		}
+	} else {
+		args := value.ToSlice(a.t, rest)
+		n.temp = a.fn.slots(len(args) + 1)
+		n.fn = a.analyse(head, ctxExpr)
+		n.args = a.all(args)
+	}
 	a.fn.next = saved
 	return n
 }

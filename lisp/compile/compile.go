@@ -32,7 +32,9 @@ func evalIn(t *value.Thread, form value.Value, from *value.Pos) value.Value {
 	}
 	n := a.analyse(form, ctxReturn)
 	size := a.fn.size
-	markLastUses(t, n)
+	if a.locals {
+		markLastUses(t, n)
+	}
 	run := emit(n)
 	f := t.Push(size)
 	clear(f)

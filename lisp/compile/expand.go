@@ -23,11 +23,8 @@ func expand1(t *value.Thread, form, env value.Value, a *analyser) (value.Value, 
 	if special(sym) != nil || a != nil && a.lookup(sym) != nil {
 		return form, false
 	}
-	v := resolveVar(t, sym)
-	if v == nil {
-		return form, false
-	}
-	if !v.Macro.Load() {
+	v := a.resolveHead(t, sym)
+	if v == nil || !v.Macro.Load() {
 		return form, false
 	}
 	t.Step()
@@ -45,8 +42,18 @@ func expand1(t *value.Thread, form, env value.Value, a *analyser) (value.Value, 
 	all := append([]value.Value{form, env}, args...)
 	pos := t.Pos
 	out := t.Call(v.Get(t), all...)
+	if a != nil {
+		a.asked = nil // it may have defined something
+	}
 	t.Pos = pos // not where the macro last called something
 	return positioned(out, form), true
+}
+
+func (a *analyser) resolveHead(t *value.Thread, sym *value.Symbol) *value.Var {
+	if a == nil {
+		return resolveVar(t, sym)
+	}
+	return a.resolve(sym)
 }
 
 // positioned gives an expansion the place of the form it came from, unless it has one.

@@ -21,6 +21,7 @@ func (a *analyser) fnForm(form value.Value, args []value.Value, _ ctx) node {
 }
 
 func (a *analyser) fnNode(form value.Value, name *value.Symbol, args []value.Value) *fnNode {
+	a.locals = true
 	n := &fnNode{name: a.fnName(name), pos: a.pos(form)}
 	if len(args) > 0 && args[0].Kind() == value.KindVector {
 		args = []value.Value{value.NewList(a.t, args...)}

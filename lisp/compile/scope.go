@@ -53,6 +53,7 @@ func (f *fnScope) slots(n int) int {
 
 // bind makes a new local and puts it in force.
 func (a *analyser) bind(sym *value.Symbol) *local {
+	a.locals = true
 	l := &local{sym: sym, slot: a.fn.slot(), fn: a.fn}
 	a.scope = &scope{l, a.scope}
 	return l

@@ -42,7 +42,7 @@ func macroProgram(t *value.Thread, src string) (v value.Value, err error) {
 		}
 	}()
 	r := read.New(t, src, read.Options{File: "test.joke", CurrentNS: "user", CoreNS: coreName,
-		Resolve: func(s *value.Symbol) *value.Symbol { return compile.Qualify(t, s) }})
+		Resolve: compile.Qualify})
 	for {
 		form, err := r.Read()
 		if errors.Is(err, io.EOF) {

@@ -13,8 +13,8 @@ import (
 func programOptions(t *Thread) read.Options {
 	o := read.Options{
 		ReadCond: read.CondForbid, CoreNS: t.Env.Core.Name, CurrentNS: t.NS().Name,
-		AliasNS: func(alias string) (string, bool) { return t.NS().Aliased(alias) },
-		Resolve: func(s *value.Symbol) *value.Symbol { return compile.Qualify(t, s) },
+		AliasNS: func(t *value.Thread, alias string) (string, bool) { return t.NS().Aliased(alias) },
+		Resolve: compile.Qualify,
 		Regex:   CompileRegex,
 	}
 	tags := dynamicValue(t, "*data-readers*")

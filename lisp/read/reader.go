@@ -11,6 +11,7 @@ package read
 import (
 	"io"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/reflection-dev/zeno/lisp/value"
@@ -35,13 +36,15 @@ type Options struct {
 	ReadCond CondMode // program text only
 	Features []string // that are on, without colon, besides :default; nil: joker
 
-	CurrentNS string                                  // for ::k and #::{…}; "" refuses them
-	AliasNS   func(alias string) (string, bool)       // the namespace behind an alias, for ::alias/k
-	Resolve   func(*value.Symbol) *value.Symbol       // the full name of a symbol in a syntax-quote; nil: as it is
-	CoreNS    string                                  // where deref, unquote, seq, concat … live; "" means clojure.core
-	Gensym    func(prefix string) string              // prefix and a number not used before; nil: the environment's
-	Regex     func(*value.Thread, string) value.Value // makes a regex; nil refuses them
-	Intern    *value.Interner                         // of the runtime; nil: one of the reader's own
+	CurrentNS string // for ::k and #::{…}; "" refuses them
+	// AliasNS gives the namespace behind an alias, for ::alias/k.
+	AliasNS func(t *value.Thread, alias string) (string, bool)
+	// Resolve gives the full name of a symbol in a syntax-quote; nil: as it is.
+	Resolve func(*value.Thread, *value.Symbol) *value.Symbol
+	CoreNS  string                                  // where deref, unquote, seq, concat … live; "" means clojure.core
+	Gensym  func(prefix string) string              // prefix and a number not used before; nil: the environment's
+	Regex   func(*value.Thread, string) value.Value // makes a regex; nil refuses them
+	Intern  *value.Interner                         // of the runtime; nil: one of the reader's own
 
 	// Tags gives the function that reads forms tagged so, or nil. It is asked before the built-in inst and uuid.
 	Tags func(tag string) TagFunc
@@ -54,20 +57,26 @@ type TagFunc func(t *value.Thread, form value.Value) value.Value
 
 // Reader reads the forms of one text. It is for one goroutine. After an error it is not to be used again.
 type Reader struct {
+	state
+	first [8]value.Value // where stack begins, so that a small text needs no more
+	outer [4]opening     // where open begins
+}
+
+// state is all of a Reader but for the room that it starts with.
+type state struct {
 	t    *value.Thread
 	src  string
 	off  int // of the next byte
 	opts Options
 	at   cursor
 
-	first   [8]value.Value // where stack begins, so that a small text needs no more
-	stack   []value.Value  // elements of the collections being read
-	pending []value.Value  // spliced forms that come next, last first
-	open    []opening      // collections being read
-	held    int            // bytes pinned for the form being read
-	fn      *fnArgs        // of the #(…) being read, or nil
-	skip    int            // inside forms that will be dropped: nothing is resolved
-	keep    int            // inside conditionals that are kept as data
+	stack   []value.Value // elements of the collections being read
+	pending []value.Value // spliced forms that come next, last first
+	open    []opening     // collections being read
+	held    int           // bytes pinned for the form being read
+	fn      *fnArgs       // of the #(…) being read, or nil
+	skip    int           // inside forms that will be dropped: nothing is resolved
+	keep    int           // inside conditionals that are kept as data
 	gensyms int
 	checked bool
 	core    map[string]*value.Symbol
@@ -84,23 +93,55 @@ type opening struct {
 // ours are the features that are on by default. It is never written.
 var ours = []string{"joker"}
 
+// fill sets what is left to us.
+func (o *Options) fill() {
+	if o.CoreNS == "" {
+		o.CoreNS = "clojure.core"
+	}
+	if o.Intern == nil {
+		o.Intern = &value.Interner{}
+	}
+	if o.Features == nil {
+		o.Features = ours
+	}
+}
+
 // New makes a reader of src on thread t.
 func New(t *value.Thread, src string, opts Options) *Reader {
-	if opts.CoreNS == "" {
-		opts.CoreNS = "clojure.core"
+	r := &Reader{}
+	r.start(t, src, opts)
+	return r
+}
+
+// Readers keeps readers that have read their text to the end, to be used again: programs are mostly small, and a reader
+// would be the largest thing that one needs. The zero Readers is ready, and safe for concurrent use.
+type Readers struct{ pool sync.Pool }
+
+// New is New, of a reader used before if there is one. Done gives it back.
+func (rs *Readers) New(t *value.Thread, src string, opts Options) *Reader {
+	r, ok := rs.pool.Get().(*Reader)
+	if !ok {
+		return New(t, src, opts)
 	}
-	if opts.Intern == nil {
-		opts.Intern = &value.Interner{}
-	}
-	if opts.Features == nil {
-		opts.Features = ours
-	}
-	r := &Reader{t: t, src: src, opts: opts}
-	r.stack = r.first[:0]
+	r.start(t, src, opts)
+	return r
+}
+
+// Done takes r, which is at the end of its text and known to nobody else any more. It holds nothing of what it read: what
+// is made of elements takes them off the stack.
+func (rs *Readers) Done(r *Reader) {
+	r.state = state{}
+	rs.pool.Put(r)
+}
+
+// start makes r, which is empty, read src.
+func (r *Reader) start(t *value.Thread, src string, opts Options) {
+	opts.fill()
+	r.t, r.src, r.opts = t, src, opts
+	r.stack, r.open = r.first[:0], r.outer[:0]
 	r.at = cursor{line: int32(max(opts.StartLine, 1)), col: int32(max(opts.StartColumn, 1))}
 	r.off = len(src) - len(strings.TrimPrefix(src, "\uFEFF"))
 	r.at.off = r.off
-	return r
 }
 
 // Read gives the next form, io.EOF when there is none, or an *Error. Limits end it by panic.

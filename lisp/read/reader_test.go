@@ -25,10 +25,10 @@ func program() read.Options {
 	return read.Options{
 		File:      "f",
 		CurrentNS: "user",
-		AliasNS: func(a string) (string, bool) {
+		AliasNS: func(_ *value.Thread, a string) (string, bool) {
 			return "clojure.string", a == "str"
 		},
-		Resolve: func(s *value.Symbol) *value.Symbol {
+		Resolve: func(_ *value.Thread, s *value.Symbol) *value.Symbol {
 			switch {
 			case s.NS == "str":
 				return value.NewSymbol("clojure.string", s.Name)

@@ -182,7 +182,7 @@ func (q *quoter) resolve(s *value.Symbol) *value.Symbol {
 	if q.r.opts.Resolve == nil {
 		return s
 	}
-	return q.r.opts.Resolve(s)
+	return q.r.opts.Resolve(q.r.t, s)
 }
 
 // auto gives the fresh symbol that x# stands for all over the form.

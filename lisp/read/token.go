@@ -207,7 +207,7 @@ func (r *Reader) autoNS(from int, alias string) (string, *Error) {
 		return r.opts.CurrentNS, nil
 	}
 	if r.opts.AliasNS != nil {
-		if ns, ok := r.opts.AliasNS(alias); ok {
+		if ns, ok := r.opts.AliasNS(r.t, alias); ok {
 			return ns, nil
 		}
 	}

@@ -77,6 +77,9 @@ func (t *Thread) Unpark() {
 	}
 }
 
+// Alone tells whether no other thread measures what t holds, so that Park would do nothing.
+func (t *Thread) Alone() bool { return t.still == nil }
+
 // pause stands still for a measurement that another thread wants to make.
 func (t *Thread) pause() {
 	if t.still == nil || !t.Run.crew.wanted.Load() {

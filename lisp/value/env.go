@@ -197,9 +197,12 @@ func (t *Thread) Box(v *Var) *Box {
 	return t.Binds.find(v)
 }
 
+// bindingBytes is what a frame of n bindings takes over one of old.
+func bindingBytes(n, old int) int { return 64*(n+1) + 48*old }
+
 // Bind puts new bindings in force on t; restore t.Binds to leave them.
 func (t *Thread) Bind(vars []*Var, vals []Value) {
-	t.Charge(64*(len(vars)+1) + 48*t.Binds.size())
+	t.Charge(bindingBytes(len(vars), t.Binds.size()))
 	b := t.Binds.extended(len(vars))
 	for i, v := range vars {
 		b.set(v, NewBox(vals[i]))
@@ -477,6 +480,18 @@ type Env struct {
 // may be nil.
 func NewEnv(core *Namespace, shared func(string) *Namespace) *Env {
 	return &Env{Core: core, shared: shared}
+}
+
+// NewIsolateEnv makes the environment of an isolate, with the namespace that its evaluations start in: one allocation.
+func NewIsolateEnv(core *Namespace, shared func(string) *Namespace, home string) *Env {
+	e := &struct {
+		env  Env
+		home Namespace
+	}{}
+	e.home.Header, e.home.Name = Head(KindNamespace), home
+	e.env.Core, e.env.shared, e.env.Isolate = core, shared, true
+	e.env.Home, e.env.first = &e.home, &e.home
+	return &e.env
 }
 
 // Namespace gives the namespace of a name, or nil. joker.x and clojure.x are two names of one library.

@@ -94,7 +94,7 @@ func (t *Thread) spawn(f func(*Thread), roots ...Value) {
 	}
 	n := NewThread(t.Env.Life, t.Env)
 	n.Binds = t.Binds
-	t.start(n, f, roots)
+	t.launch(n, f, roots)
 }
 
 // outcome runs f to its end, whatever that is.

@@ -37,6 +37,21 @@ func (t *Thread) AfterHostCall() {
 	}
 }
 
+// mostHostArgs is how many values of arguments are allocated at once, at most.
+const mostHostArgs = 64
+
+// HostArgs makes room for n arguments of a call of the host, which may keep them. Most calls have one or two: they come in
+// batches, small at first, since an allocation of its own for each is a fifth of what the call costs. Only values without an
+// object behind them belong there: whoever keeps one call's arguments keeps the batch.
+func (t *Thread) HostArgs(n int) []Value {
+	if t.hosted+n > len(t.host) {
+		t.host, t.hosted = make([]Value, min(2*len(t.host)+n, max(mostHostArgs, n))), 0
+	}
+	from := t.hosted
+	t.hosted += n
+	return t.host[from:t.hosted:t.hosted]
+}
+
 func (c *hostClock) start(left time.Duration) {
 	timer := time.AfterFunc(left, func() { c.late.Store(true) })
 	if !c.timer.CompareAndSwap(nil, timer) {

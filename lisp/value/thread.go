@@ -22,7 +22,6 @@ type Run struct {
 	Limits   limit.Limits
 	Context  context.Context
 	Out      io.Writer // where *out* goes unless rebound
-	Abort    func()    // called once when a limit ends the evaluation of an isolate: ends the host code it waits for; may be nil
 	Deadline time.Time // zero: none
 	began    time.Time
 
@@ -37,17 +36,26 @@ type Run struct {
 	crew  crew // the threads, once there are several
 	clock hostClock
 
+	own     ownContext // the Context of an isolate's evaluation: a limit ends it too, and with it the host code that is waited for
 	done    <-chan struct{}
 	tripped atomic.Pointer[limit.Error] // the limit that ends the evaluation of an isolate, whichever thread it met
-	halt    chan struct{}               // closed when tripped is set, for threads that wait
-	ended   atomic.Bool                 // the evaluation is over: its futures stop at their next safepoint
+	haltMu  sync.Mutex
+	halt    chan struct{} // closed when tripped is set, for threads that wait; nil: none has
+	ended   atomic.Bool   // the evaluation is over: its futures stop at their next safepoint
 
 	workers sync.WaitGroup
 }
 
 // NewRun starts the budget of one evaluation.
 func NewRun(ctx context.Context, l limit.Limits) *Run {
-	r := &Run{Limits: l, Context: ctx, done: ctx.Done(), halt: make(chan struct{}), Out: io.Discard, began: time.Now()}
+	r := &Run{}
+	r.start(ctx, ctx.Done(), l)
+	return r
+}
+
+// start begins the budget. done is closed when whoever asked for the evaluation gives it up.
+func (r *Run) start(ctx context.Context, done <-chan struct{}, l limit.Limits) {
+	r.Limits, r.Context, r.done, r.Out, r.began = l, ctx, done, io.Discard, time.Now()
 	r.steps.Store(l.Steps)
 	r.alloc.Store(l.Alloc)
 	r.output.Store(l.Output)
@@ -55,8 +63,10 @@ func NewRun(ctx context.Context, l limit.Limits) *Run {
 	if l.Time < limit.Unlimited {
 		r.Deadline = r.began.Add(l.Time)
 	}
-	return r
 }
+
+// Began is when the evaluation began.
+func (r *Run) Began() time.Time { return r.began }
 
 // Used tells what the evaluation has used so far. Threads still running may hold a quantum more.
 func (r *Run) Used() Usage {
@@ -71,9 +81,10 @@ func (r *Run) Used() Usage {
 // Usage is what an evaluation used.
 type Usage struct{ Steps, Alloc, Output, Calls int64 }
 
-// End marks the evaluation as over; futures that still run stop at their next safepoint.
+// End marks the evaluation as over; futures that still run stop at their next safepoint, and those that wait, at once.
 func (r *Run) End() {
 	r.ended.Store(true)
+	r.own.end()
 	r.clock.stop()
 }
 
@@ -116,6 +127,9 @@ type Thread struct {
 	still  chan struct{} // holds a token while the thread stands still; nil while it is alone
 	parked int           // how deeply Park nests
 
+	host   []Value // room for the arguments of calls of the host
+	hosted int     // how much of it is taken
+
 	unwind bool // a limit is unwinding: no Lisp code may run
 
 	// What a small evaluation needs, in the same allocation.
@@ -137,9 +151,14 @@ type Frame struct {
 
 // NewThread makes a thread of r in env.
 func NewThread(r *Run, env *Env) *Thread {
-	t := &Thread{Run: r, Context: r.Context, Env: env, limit: r.Limits.Depth}
-	t.stack, t.calls = t.firstStack[:], t.firstCalls[:0]
+	t := &Thread{}
+	t.start(r, env)
 	return t
+}
+
+func (t *Thread) start(r *Run, env *Env) {
+	t.Run, t.Context, t.Env, t.limit = r, r.Context, env, r.Limits.Depth
+	t.stack, t.calls = t.firstStack[:], t.firstCalls[:0]
 }
 
 // Fork makes a thread of the same evaluation with the same dynamic bindings, for a future.
@@ -337,9 +356,9 @@ func (t *Thread) block(ch <-chan struct{}, d time.Duration) woke {
 		return wokeDeadline
 	case <-t.quit:
 		return wokeQuit
-	case <-t.halt:
+	case <-t.halted():
 		return wokeHalt
-	case <-t.done:
+	case <-t.Run.Context.Done():
 		return wokeDone
 	}
 }
@@ -395,11 +414,11 @@ func (t *Thread) Go(f func(*Thread), roots ...Value) {
 	if t.Limits.Bytes < limit.Unlimited {
 		t.join()
 	}
-	t.start(t.Fork(), f, roots)
+	t.launch(t.Fork(), f, roots)
 }
 
-// start runs f on n, which belongs to no goroutine yet.
-func (t *Thread) start(n *Thread, f func(*Thread), roots []Value) {
+// launch runs f on n, which belongs to no goroutine yet.
+func (t *Thread) launch(n *Thread, f func(*Thread), roots []Value) {
 	r := n.Run
 	if a := r.threads.Add(1); a > int64(n.Limits.Threads) {
 		r.threads.Add(-1)
@@ -425,14 +444,35 @@ func (t *Thread) trip(k limit.Kind, lim, used int64) {
 	t.unwind = true
 	e := &limit.Error{Kind: k, Limit: lim, Used: used}
 	if k != limit.Cancel && t.Env != nil && t.Env.Isolate {
-		if t.tripped.CompareAndSwap(nil, e) {
-			close(t.halt)
-			if t.Abort != nil {
-				t.Abort()
-			}
-		}
+		t.stop(e)
 	}
 	panic(e)
+}
+
+// stop makes e the limit that ends the evaluation, unless another was first, and wakes whoever waits.
+func (r *Run) stop(e *limit.Error) {
+	r.haltMu.Lock()
+	first := r.tripped.CompareAndSwap(nil, e)
+	if first && r.halt != nil {
+		close(r.halt)
+	}
+	r.haltMu.Unlock()
+	if first {
+		r.own.end()
+	}
+}
+
+// halted is closed once a limit has ended the evaluation.
+func (r *Run) halted() <-chan struct{} {
+	r.haltMu.Lock()
+	defer r.haltMu.Unlock()
+	if r.halt == nil {
+		r.halt = make(chan struct{})
+		if r.tripped.Load() != nil {
+			close(r.halt)
+		}
+	}
+	return r.halt
 }
 
 // Unwinding tells whether a limit is ending the evaluation; no Lisp code may run then.
