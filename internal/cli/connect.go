@@ -46,7 +46,7 @@ func (cmd *connectCmd) Run(a *app) error {
 	} else if err := r.loop(ctx); err != nil {
 		return err
 	}
-	if r.failed {
+	if r.failed && (len(cmd.Expr) > 0 || !terminal(a.std.In)) { // as at the prompt of `zeno`: a person has seen it
 		return reported(ExitFailed)
 	}
 	return nil
@@ -96,7 +96,10 @@ func (r *remote) eval(ctx context.Context, code string) {
 		r.ns = ns
 	}
 	for _, s := range nrepl.Status(m) {
-		r.failed = r.failed || s == "eval-error" || s == "error"
+		r.failed = r.failed || s == "eval-error" || s == "error" || s == "interrupted"
+		if s == "interrupted" {
+			fmt.Fprintln(r.app.std.Err, "; interrupted")
+		}
 	}
 }
 
