@@ -81,7 +81,8 @@ func (c *Core) rehearsedBudgets(ctx context.Context) []rehearsal.Budget {
 			continue
 		}
 		out = append(out, rehearsal.Budget{Role: r.Role, Per: string(cmp.Or(r.Budget.Per, budget.Day)), Spawns: r.Used.Spawns, Evals: r.Used.Evals,
-			Calls: r.Used.Calls, Wall: r.Used.Wall, MaxEvals: r.Budget.Evals, MaxCalls: r.Budget.Calls, MaxWall: r.Budget.Wall})
+			Calls: r.Used.Calls, Wall: r.Used.Wall, Tokens: r.Used.Tokens, USD: r.Used.USD.Float(), MaxEvals: r.Budget.Evals,
+			MaxCalls: r.Budget.Calls, MaxWall: r.Budget.Wall, MaxTokens: r.Budget.Tokens, MaxUSD: r.Budget.USD.Float()})
 	}
 	return out
 }
@@ -124,11 +125,13 @@ func (r *rehearsing) load(ctx context.Context, h *home.Home) error {
 	return err
 }
 
-// spawn puts a stand-in in the place of an agent CLI. A scripted agent of the home's plays itself.
-func (r *rehearsing) spawn(req *spawn.Request) {
+// spawn puts a stand-in in the place of an agent CLI, and tells whether there was one. A scripted agent of the home's plays
+// itself.
+func (r *rehearsing) spawn(req *spawn.Request) (standsIn bool) {
 	if r == nil {
-		return
+		return false
 	}
+	standsIn = req.Backend != spawn.Scripted || req.Entry != nil
 	r.mu.Lock()
 	f, ok := r.agents[req.Role]
 	r.mu.Unlock()
@@ -140,7 +143,8 @@ func (r *rehearsing) spawn(req *spawn.Request) {
 	}
 	req.Backend, req.Entry, req.Sandbox, req.Resume = spawn.Scripted, nil, "", ""
 	req.Advisor, req.AdvisorTools, req.Review = "", nil, approving(req.Review)
-	req.Model, req.BaseURL, req.APIKey, req.Env, req.Secrets, req.Tools = "", "", "", nil, nil, nil
+	req.BaseURL, req.APIKey, req.Env, req.Secrets, req.Tools = "", "", nil, nil, nil
+	return standsIn
 }
 
 // approving puts in the place of an advisor one that approves. One that is a function of the home's plays itself.

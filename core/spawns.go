@@ -53,7 +53,7 @@ func (c *Core) open(ctx context.Context, req *spawn.Request, o SpawnOptions, can
 		res.ID = req.ID
 		return nil, nil, &res
 	}
-	c.rehearsal.spawn(req)
+	o.standsIn = c.rehearsal.spawn(req)
 	c.mu.Lock()
 	if c.ctx.Err() != nil {
 		c.mu.Unlock()

@@ -29,7 +29,8 @@ type SpawnOptions struct {
 	// and that for 5 seconds. An error is reported once.
 	OnEvent func(context.Context, Heard) error
 
-	asking askOption // what it takes to ask a person, and to go on with the answer
+	asking   askOption // what it takes to ask a person, and to go on with the answer
+	standsIn bool      // a stand-in plays a CLI: its model has its price
 }
 
 // Retries say whether a spawn that failed is tried again. The zero value: it is not.
@@ -249,7 +250,7 @@ func (c *Core) newJob(req *spawn.Request, o SpawnOptions, cancel context.CancelC
 	if err != nil {
 		return j, err
 	}
-	scripted := name == spawn.Scripted && req.Entry == nil
+	scripted := name == spawn.Scripted && req.Entry == nil && !o.standsIn
 	reports, live := c.reportsUsage(*req, name)
 	j.meter = l.NewMeter(budget.Spawn{ID: req.ID, Role: req.Role, Budget: o.Budget, Model: req.Model, Backend: name,
 		Modelless: scripted, Unmetered: !reports, AtEnd: !live, Late: o.Late, Prices: c.prices.now(),

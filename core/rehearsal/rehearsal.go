@@ -61,7 +61,7 @@ type Report struct {
 	Stopped  string    `json:"stopped,omitempty"` // why it ended before its time
 }
 
-// Budget is what the spawns of a role used. Tokens and money are no part of it: stand-ins use none.
+// Budget is what the spawns of a role used. Stand-ins use tokens and money where they say so, with usage!.
 type Budget struct {
 	Role   string        `json:"role"`
 	Per    string        `json:"per"` // the period: day, hour …
@@ -69,10 +69,15 @@ type Budget struct {
 	Evals  int64         `json:"evals"`
 	Calls  int64         `json:"calls"`
 	Wall   time.Duration `json:"wall-ns"`
+	Tokens int64         `json:"tokens"`
+	USD    float64       `json:"usd"`
 
 	MaxEvals int64         `json:"max-evals,omitempty"` // 0: no bound for the role as a whole
 	MaxCalls int64         `json:"max-calls,omitempty"`
 	MaxWall  time.Duration `json:"max-wall-ns,omitempty"`
+
+	MaxTokens int64   `json:"max-tokens,omitempty"`
+	MaxUSD    float64 `json:"max-usd,omitempty"`
 }
 
 // Bounds of a report.

@@ -234,6 +234,15 @@ func printRehearsedBudgets(w io.Writer, budgets []rehearsal.Budget) {
 		if b.MaxWall > 0 {
 			fmt.Fprintf(w, ", wall %v of %v", b.Wall.Round(time.Second), b.MaxWall)
 		}
+		if b.Tokens > 0 || b.MaxTokens > 0 {
+			fmt.Fprintf(w, ", tokens %s", of(b.Tokens, b.MaxTokens))
+		}
+		if b.USD > 0 || b.MaxUSD > 0 {
+			fmt.Fprintf(w, ", usd %.4g", b.USD)
+		}
+		if b.MaxUSD > 0 {
+			fmt.Fprintf(w, " of %.4g", b.MaxUSD)
+		}
 		fmt.Fprintln(w)
 	}
 }
