@@ -102,3 +102,15 @@ func TestForeignLayerOfABase(t *testing.T) {
 		t.Errorf("got %v left, want nothing", found)
 	}
 }
+
+// The order of packages names another image only where the first wins.
+func TestHashOfASpec(t *testing.T) {
+	one, two := oci.Spec{Name: "n", Packages: []string{"a", "b"}}, oci.Spec{Name: "n", Packages: []string{"b", "a", "a"}}
+	if one.Hash() != two.Hash() {
+		t.Error("got two hashes for two orders, want one")
+	}
+	one.Conflicts, two.Conflicts = "first", "first"
+	if one.Hash() == two.Hash() {
+		t.Error("got one hash for two orders where the first package wins, want two")
+	}
+}

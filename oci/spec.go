@@ -189,10 +189,13 @@ func (s *Spec) checkEnv(secrets []string) error {
 // Ref is the image's name with its tag.
 func (s Spec) Ref() string { return s.Name + ":" + s.Tag }
 
-// Hash names what the spec says, the order of packages and names aside.
+// Hash names what the spec says, the order of names aside, and that of packages where it decides nothing.
 func (s Spec) Hash() string {
 	s = s.WithDefaults()
-	s.Packages, s.Base.Host = sorted(s.Packages), sorted(s.Base.Host)
+	s.Base.Host = sorted(s.Base.Host)
+	if s.Conflicts != "first" {
+		s.Packages = sorted(s.Packages)
+	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // a struct of strings

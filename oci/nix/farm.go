@@ -1,12 +1,14 @@
 package nix
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -16,6 +18,7 @@ import (
 // provider is a package that was asked for, or a directory of one.
 type provider struct {
 	name string // as it was asked for
+	attr string // as nix calls it
 	path string // in the store
 }
 
@@ -28,6 +31,8 @@ type farm struct {
 	all     []string        // paths of the closure
 	real    map[string]bool // directories that must be ones
 	made    map[string]bool
+	// priority of an attribute: of two packages with one file, the smaller number's is linked.
+	priority func(attr string) int
 }
 
 // usrDirs are what goes into /usr.
@@ -75,7 +80,7 @@ func (f *farm) plant(wanted []provider) error {
 func under(ps []provider, name string) []provider {
 	out := make([]provider, len(ps))
 	for i, p := range ps {
-		out[i] = provider{p.name, path.Join(p.path, name)}
+		out[i] = provider{p.name, p.attr, path.Join(p.path, name)}
 	}
 	return out
 }
@@ -105,7 +110,7 @@ func (f *farm) grow(name string, from []provider, depth int) error {
 			return fmt.Errorf("package %s: %w", p.name, err)
 		}
 		for _, e := range found {
-			entries[e.Name()] = append(entries[e.Name()], provider{p.name, path.Join(p.path, e.Name())})
+			entries[e.Name()] = append(entries[e.Name()], provider{p.name, p.attr, path.Join(p.path, e.Name())})
 		}
 	}
 	names := make([]string, 0, len(entries))
@@ -136,11 +141,17 @@ func (f *farm) entry(name string, ps []provider, depth int) error {
 	case dirs == len(ps) && (len(ps) > 1 || f.real[name]):
 		f.dir(name)
 		return f.grow(name, ps, depth+1)
-	case len(ps) > 1 && f.spec.Conflicts == "error":
+	case len(ps) > 1 && f.tied(ps) && f.spec.Conflicts == "error":
 		return fmt.Errorf("/%s: is in package %s and in package %s: leave one out, or let the first win with :conflicts :first", name, ps[0].name, ps[1].name)
 	}
 	f.link(name, ps[0].path)
 	return nil
+}
+
+// tied puts the provider first whose package has the best priority, and tells whether another has the same.
+func (f *farm) tied(ps []provider) bool {
+	slices.SortStableFunc(ps, func(a, b provider) int { return cmp.Compare(f.priority(a.attr), f.priority(b.attr)) })
+	return f.priority(ps[0].attr) == f.priority(ps[1].attr)
 }
 
 // distinct leaves out those that lead to the same file.

@@ -73,12 +73,12 @@ func (s *Source) realise(ctx context.Context, spec *oci.Spec, roots string, prog
 	all := map[string]info{}
 	for i, p := range spec.Packages {
 		progress("realising " + p)
-		outs, err := s.build(ctx, p, systems[spec.Arch], filepath.Join(roots, fmt.Sprint(i)), progress)
+		attr, outs, err := s.build(ctx, p, systems[spec.Arch], filepath.Join(roots, fmt.Sprint(i)), progress)
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range outs {
-			wanted = append(wanted, provider{name: p, path: o})
+			wanted = append(wanted, provider{name: p, attr: attr, path: o})
 		}
 		infos, err := s.closure(ctx, p, outs)
 		if err != nil {
@@ -92,8 +92,11 @@ func (s *Source) realise(ctx context.Context, spec *oci.Spec, roots string, prog
 	for _, p := range sortedPaths(all) {
 		c.Packages = append(c.Packages, s.pack(p, all[p]))
 	}
-	f := &farm{s: s, spec: spec, closure: c, all: sortedPaths(all), real: map[string]bool{}}
-	return c, f.plant(wanted)
+	f := &farm{s: s, spec: spec, closure: c, all: sortedPaths(all), real: map[string]bool{}, priority: s.priorities(ctx)}
+	if err := f.plant(wanted); err != nil {
+		return nil, err
+	}
+	return c, ctx.Err()
 }
 
 func sortedPaths(m map[string]info) []string {
@@ -121,26 +124,49 @@ func attributes(name, system string) []string {
 	return []string{flake + "#packages." + system + "." + attr, flake + "#legacyPackages." + system + "." + attr}
 }
 
-// build realises one package and gives its outputs.
-func (s *Source) build(ctx context.Context, name, system, link string, progress func(string)) ([]string, error) {
+// build realises one package and gives the attribute that it is and its outputs.
+func (s *Source) build(ctx context.Context, name, system, link string, progress func(string)) (attr string, outs []string, err error) {
 	var first error
 	for _, attr := range attributes(name, system) {
 		out, stderr, err := s.nix(ctx, progress, "build", "--json", "--out-link", link, attr)
 		if err == nil {
-			return outputs(name, out)
+			outs, err = outputs(name, out)
+			return attr, outs, err
 		}
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("package %s: %w", name, context.Cause(ctx))
+			return "", nil, fmt.Errorf("package %s: %w", name, context.Cause(ctx))
 		}
 		why := classify(name, system, stderr, err)
 		if first == nil {
 			first = why
 		}
 		if !errors.Is(why, errNoAttribute) {
-			return nil, why
+			return "", nil, why
 		}
 	}
-	return nil, first
+	return "", nil, first
+}
+
+// defaultPriority is what nix takes for a package that says nothing. A smaller number wins.
+const defaultPriority = 5
+
+// priorities tells meta.priority of packages. Each is asked for once, and only where two have a file of one name; where
+// nix cannot tell, it is the default.
+func (s *Source) priorities(ctx context.Context) func(attr string) int {
+	known := map[string]int{}
+	return func(attr string) int {
+		attr, _, _ = strings.Cut(attr, "^") // of outputs
+		p, ok := known[attr]
+		if ok {
+			return p
+		}
+		text, _, err := s.nix(ctx, nil, "eval", "--json", attr, "--apply", fmt.Sprintf("p: p.meta.priority or %d", defaultPriority))
+		if err != nil || json.Unmarshal(text, &p) != nil {
+			p = defaultPriority
+		}
+		known[attr] = p
+		return p
+	}
 }
 
 // outputs reads what nix build --json says: [{"drvPath": …, "outputs": {"out": …}}].

@@ -167,3 +167,34 @@ func TestChangedPackage(t *testing.T) {
 		t.Error("a part of an image was left")
 	}
 }
+
+// Of two packages with one file the one that nix prefers has it, in any order; what is tied is a conflict.
+func TestPriorities(t *testing.T) {
+	s, flake := real(t)
+	for _, c := range []struct{ other, wins string }{{"preferred", "clash-1.0"}, {"unloved", "hello-2.0"}} {
+		var digests []string
+		for _, names := range [][]string{{"hello", c.other}, {c.other, "hello"}} {
+			b, err := build(t, s, oci.Spec{Packages: []string{flake + "#" + names[0], flake + "#" + names[1]}})
+			if err != nil {
+				t.Fatalf("%v: %v", names, err)
+			}
+			digests = append(digests, b.Digest)
+			st := &oci.Store{Dir: t.TempDir()}
+			rec, err := st.Load(context.Background(), "t", b.Image)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if to, err := os.Readlink(filepath.Join(merged(t, st, rec), "usr/bin/hello")); err != nil || !strings.Contains(to, c.wins) {
+				t.Errorf("%v: got a link to %s %v, want %s", names, to, err, c.wins)
+			}
+		}
+		if digests[0] != digests[1] {
+			t.Errorf("%s: got digests %v, want one for both orders", c.other, digests)
+		}
+	}
+	for _, other := range []string{"clash", "odd"} {
+		if _, err := build(t, s, oci.Spec{Packages: []string{flake + "#hello", flake + "#" + other}}); err == nil || !strings.Contains(err.Error(), ":conflicts :first") {
+			t.Errorf("%s: got %v, want a conflict", other, err)
+		}
+	}
+}
