@@ -91,24 +91,22 @@ func holdsNo(t *testing.T, dir, text string) {
 
 // TestRealBoxedAsk: an agent in a box asks a person, its box ends, and it goes on in its session in another box.
 func TestRealBoxedAsk(t *testing.T) {
-	for _, cli := range []string{"claude", "pi"} {
-		t.Run(cli, func(t *testing.T) {
-			r := startBoxed(t, cli, askingCLI)
-			eval(t, r.Core, `(def res (boxed {:prompt `+quote("FIRST-PROMPT "+marks(`(do (note! 1) (ask-user "Which colour?"))`, `(note! 2)`))+`}))`)
-			r.want(t, `(select-keys res [:status :ask :boxed])`, `{:status :interrupted, :ask "Q-1", :boxed true}`)
-			r.want(t, `(count (zeno.sandbox/ps))`, `0`)
-			eval(t, r.Core, `(ask/answer! "Q-1" `+quote("green "+marks(`(note! :after)`))+`)`)
-			eval(t, r.Core, `(def end (ask/wait "Q-1"))`)
-			r.want(t, `[(:status end) (:boxed end) (= (:id end) (:id res)) @done]`, `[:ok true true [1 :after]]`)
-			last := r.model.Requests()[len(r.model.Requests())-1].Conversation
-			if text := fmt.Sprint(last.Turns); !strings.Contains(text, "FIRST-PROMPT") || !strings.Contains(text, "Answer: green") {
-				t.Errorf("the conversation lacks the first prompt or the answer: %.2000s", text)
-			}
-			if got := r.events(t, journal.SpawnEnded); len(got) != 2 {
-				t.Errorf("ends: got %d, want the interruption and the end", len(got))
-			}
-		})
-	}
+	eachCLI(t, func(t *testing.T, cli string) {
+		r := startBoxed(t, cli, askingCLI)
+		eval(t, r.Core, `(def res (boxed {:prompt `+quote("FIRST-PROMPT "+marks(`(do (note! 1) (ask-user "Which colour?"))`, `(note! 2)`))+`}))`)
+		r.want(t, `(select-keys res [:status :ask :boxed])`, `{:status :interrupted, :ask "Q-1", :boxed true}`)
+		r.want(t, `(count (zeno.sandbox/ps))`, `0`)
+		eval(t, r.Core, `(ask/answer! "Q-1" `+quote("green "+marks(`(note! :after)`))+`)`)
+		eval(t, r.Core, `(def end (ask/wait "Q-1"))`)
+		r.want(t, `[(:status end) (:boxed end) (= (:id end) (:id res)) @done]`, `[:ok true true [1 :after]]`)
+		last := r.model.Requests()[len(r.model.Requests())-1].Conversation
+		if text := fmt.Sprint(last.Turns); !strings.Contains(text, "FIRST-PROMPT") || !strings.Contains(text, "Answer: green") {
+			t.Errorf("the conversation lacks the first prompt or the answer: %.2000s", text)
+		}
+		if got := r.events(t, journal.SpawnEnded); len(got) != 2 {
+			t.Errorf("ends: got %d, want the interruption and the end", len(got))
+		}
+	})
 }
 
 // TestTrust: an agent whose calls a person has to approve runs in a box, or is trusted by name.

@@ -125,34 +125,32 @@ func filesWith(t *testing.T, dir, text string) (found []string) {
 
 // TestBoxedCancel cancels in the middle of an eval: nothing of the box is left when Run returns.
 func TestBoxedCancel(t *testing.T) {
-	for _, cli := range []string{"claude", "pi"} {
-		t.Run(cli, func(t *testing.T) {
-			r, boxes := newBoxed(t, cli)
-			r.req.ID, r.req.Prompt = "cancelled-"+cli, "[[eval: (sleep)]]"
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			home := "HOME=" + filepath.Join(r.spawnsDir(), r.req.ID, "home")
-			var before []string
-			go func() {
-				<-r.gateway.running
-				before = processesWith(home)
-				cancel()
-			}()
-			want(t, r.Run(ctx, r.req), Cancelled, "cancelled")
-			if len(before) == 0 {
-				t.Error("processes before the cancel: got none")
-			}
-			if after := processesWith(home); len(after) != 0 {
-				t.Errorf("processes after the cancel: got %v, want none", after)
-			}
-			if bodies, err := boxes.PS(context.Background()); err != nil || len(bodies) != 0 {
-				t.Errorf("bodies: got %v %v, want none", bodies, err)
-			}
-			if left := leftFiles(r.spawnsDir()); len(left) != 0 {
-				t.Errorf("left in the state directory: %v", left)
-			}
-		})
-	}
+	each(t, func(t *testing.T, cli string) {
+		r, boxes := newBoxed(t, cli)
+		r.req.ID, r.req.Prompt = "cancelled-"+cli, "[[eval: (sleep)]]"
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		home := "HOME=" + filepath.Join(r.spawnsDir(), r.req.ID, "home")
+		var before []string
+		go func() {
+			<-r.gateway.running
+			before = processesWith(home)
+			cancel()
+		}()
+		want(t, r.Run(ctx, r.req), Cancelled, "cancelled")
+		if len(before) == 0 {
+			t.Error("processes before the cancel: got none")
+		}
+		if after := processesWith(home); len(after) != 0 {
+			t.Errorf("processes after the cancel: got %v, want none", after)
+		}
+		if bodies, err := boxes.PS(context.Background()); err != nil || len(bodies) != 0 {
+			t.Errorf("bodies: got %v %v, want none", bodies, err)
+		}
+		if left := leftFiles(r.spawnsDir()); len(left) != 0 {
+			t.Errorf("left in the state directory: %v", left)
+		}
+	})
 }
 
 // TestBoxedTimeout: the model takes longer than the spawn may.
