@@ -42,38 +42,36 @@ func startBoxed(t *testing.T, cli, src string) *real {
 // TestRealBoxedAgent: a CLI in a box does its work through the endpoint, and what the box did is recorded; the key is nowhere
 // but at the model server.
 func TestRealBoxedAgent(t *testing.T) {
-	for _, cli := range []string{"claude", "pi"} {
-		t.Run(cli, func(t *testing.T) {
-			r := startBoxed(t, cli, worker)
-			eval(t, r.Core, `(def res (boxed {:prompt `+quote("work "+marks(`(save! "x")`, `(admin!)`, `(count (notes))`))+`}))`)
-			r.want(t, `[(:status res) (:evals res) (:boxed res) (:error res) (:answer res)]`, `[:ok 3 true nil "RESULT: => 3"]`)
-			r.want(t, `[(get-in res [:usage :tokens-in]) (get-in res [:usage :tokens-out])]`, `[40 20]`)
-			for _, q := range r.model.Requests() {
-				if q.Auth != key {
-					t.Errorf("key at the model: got %q", q.Auth)
-				}
+	eachCLI(t, func(t *testing.T, cli string) {
+		r := startBoxed(t, cli, worker)
+		eval(t, r.Core, `(def res (boxed {:prompt `+quote("work "+marks(`(save! "x")`, `(admin!)`, `(count (notes))`))+`}))`)
+		r.want(t, `[(:status res) (:evals res) (:boxed res) (:error res) (:answer res)]`, `[:ok 3 true nil "RESULT: => 3"]`)
+		r.want(t, `[(get-in res [:usage :tokens-in]) (get-in res [:usage :tokens-out])]`, `[40 20]`)
+		for _, q := range r.model.Requests() {
+			if q.Auth != key {
+				t.Errorf("key at the model: got %q", q.Auth)
 			}
-			id := strings.Trim(eval(t, r.Core, `(:id res)`), `"`)
-			kinds := map[string]int{}
-			secrets := ""
-			for _, e := range r.events(t) {
-				if e.Spawn == id {
-					kinds[e.Kind]++
-					secrets += fmt.Sprint(e.Data["secrets"])
-				}
-				if strings.Contains(fmt.Sprint(e), "CANARY") {
-					t.Errorf("the key is in the journal: %v", e)
-				}
+		}
+		id := strings.Trim(eval(t, r.Core, `(:id res)`), `"`)
+		kinds := map[string]int{}
+		secrets := ""
+		for _, e := range r.events(t) {
+			if e.Spawn == id {
+				kinds[e.Kind]++
+				secrets += fmt.Sprint(e.Data["secrets"])
 			}
-			if kinds["sandbox/started"] != 1 || kinds["sandbox/ended"] != 1 || kinds["egress"] == 0 || !strings.Contains(secrets, "ZENO_API_KEY") {
-				t.Errorf("events: got %v, secrets %s, want the box's beginning and end, its egress, the key by name", kinds, secrets)
+			if strings.Contains(fmt.Sprint(e), "CANARY") {
+				t.Errorf("the key is in the journal: %v", e)
 			}
-			if strings.Contains(r.err.String(), "unboxed") || strings.Contains(r.err.String(), "CANARY") {
-				t.Errorf("warnings: got %s", r.err)
-			}
-			holdsNo(t, r.dir, "CANARY")
-		})
-	}
+		}
+		if kinds["sandbox/started"] != 1 || kinds["sandbox/ended"] != 1 || kinds["egress"] == 0 || !strings.Contains(secrets, "ZENO_API_KEY") {
+			t.Errorf("events: got %v, secrets %s, want the box's beginning and end, its egress, the key by name", kinds, secrets)
+		}
+		if strings.Contains(r.err.String(), "unboxed") || strings.Contains(r.err.String(), "CANARY") {
+			t.Errorf("warnings: got %s", r.err)
+		}
+		holdsNo(t, r.dir, "CANARY")
+	})
 }
 
 // holdsNo looks for text in every file below dir.
