@@ -29,6 +29,7 @@ func costs() []cost {
 		{"observe", watchedEval},
 		{"box", startBox},
 		{"images", buildImages},
-		{"egress", throughEgress},
+		{"egress", throughEgress("--http1.1")},
+		{"egress-h2", throughEgress("--http2")},
 	}
 }

@@ -37,7 +37,7 @@ func buildImages(rounds int) ([]measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	moved, err := b.moves()
+	moved, err := moves()
 	return append(out, moved...), err
 }
 

@@ -24,6 +24,7 @@ func (d dest) internal() bool { return d.name == InternalHost }
 // boxConn is a connection from the box, with its first byte looked at.
 type boxConn struct {
 	net.Conn
+	out      *cork // the same
 	to       dest
 	forward  bool   // it speaks to a forward proxy: each request says where it leads
 	first    []byte // read ahead
@@ -31,6 +32,11 @@ type boxConn struct {
 	requests atomic.Int64
 	once     sync.Once
 	closed   func(*boxConn)
+}
+
+func newBoxConn(c net.Conn, to dest, closed func(*boxConn)) *boxConn {
+	out := &cork{Conn: c}
+	return &boxConn{Conn: out, out: out, to: to, closed: closed}
 }
 
 func (c *boxConn) Read(p []byte) (int, error) {
@@ -169,7 +175,7 @@ func (p *Proxy) admit(ctx context.Context, c net.Conn, to dest) {
 		reset(c)
 		return
 	}
-	b := &boxConn{Conn: c, to: to, closed: p.gone}
+	b := newBoxConn(c, to, p.gone)
 	b.touch()
 	if !p.conns.add(b) {
 		p.refused(Event{Kind: KindConnection, Host: to.name, Port: to.port, Refused: "too many connections at once"})
@@ -226,7 +232,7 @@ func (p *Proxy) begin(ctx context.Context, b *boxConn) (net.Conn, error) {
 	b.to.tls = true
 	ctx, cancel := context.WithTimeout(ctx, p.limits.Handshake)
 	defer cancel()
-	c := tls.Server(b, p.tls)
+	c := tls.Server(&records{Conn: b}, p.tls)
 	if err := c.HandshakeContext(ctx); err != nil {
 		return nil, err
 	}
@@ -245,6 +251,9 @@ func (p *Proxy) gone(b *boxConn) {
 func underlying(c net.Conn) *boxConn {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
+	}
+	if r, ok := c.(*records); ok {
+		c = r.Conn
 	}
 	b, _ := c.(*boxConn)
 	return b

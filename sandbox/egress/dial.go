@@ -1,8 +1,8 @@
 package egress
 
 import (
-	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -129,11 +129,34 @@ func (d *dialer) one(ctx context.Context, t target, to netip.AddrPort) (net.Conn
 	if err != nil {
 		return nil, err
 	}
-	return &readAhead{c, bufio.NewReaderSize(c, readBuffer)}, nil
+	return c, nil
 }
 
-// readBuffer is below TLS, which alone would ask the system twice for each of its records.
-const readBuffer = 64 << 10
+// connectTLS gives http.Transport.DialTLSContext: a connection with TLS, by conf, to the name in addr. With h1 it is read
+// and written in chunks; else it is a *tls.Conn, since only so the transport speaks h2.
+func (d *dialer) connectTLS(conf *tls.Config, h1 bool, within time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		raw, err := d.connect(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		conf := conf.Clone()
+		conf.ServerName, _, _ = net.SplitHostPort(addr) // connect has read it
+		b := &bulk{out: &cork{Conn: raw}}
+		b.below = &records{Conn: b.out}
+		b.Conn = tls.Client(b.below, conf)
+		ctx, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		if err := b.HandshakeContext(ctx); err != nil {
+			_ = raw.Close()
+			return nil, err
+		}
+		if h1 {
+			return b, nil
+		}
+		return b.Conn, nil
+	}
+}
 
 // addrs gives the addresses that name may be reached at.
 func (d *dialer) addrs(ctx context.Context, t target, name string) ([]netip.Addr, error) {

@@ -46,6 +46,9 @@ func (p *Proxy) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	conn.requests.Add(1)
 	x := &exchange{to: conn.to, h2: r.ProtoMajor == 2, began: time.Now()}
 	out := &writer{ResponseWriter: w, x: x}
+	if r.TLS != nil && !x.h2 {
+		out.out = conn.out
+	}
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
@@ -264,7 +267,8 @@ func (c *counting) Read(p []byte) (int, error) {
 // writer notes what the box is answered.
 type writer struct {
 	http.ResponseWriter
-	x *exchange
+	x   *exchange
+	out *cork // where h1 writes to, over TLS; else nil
 }
 
 // Unwrap lets http.ResponseController reach Flush and Hijack.
@@ -283,7 +287,13 @@ func (w *writer) Write(b []byte) (int, error) {
 	if w.x.status == 0 {
 		w.x.status = http.StatusOK
 	}
-	n, err := w.ResponseWriter.Write(b)
+	write := w.ResponseWriter.Write
+	if w.out != nil && len(b) > fullRecord {
+		write = func(b []byte) (int, error) {
+			return w.out.together(func() (int, error) { return w.ResponseWriter.Write(b) })
+		}
+	}
+	n, err := write(b)
 	w.x.received += int64(n)
 	return n, err
 }

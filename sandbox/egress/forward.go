@@ -171,13 +171,11 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 // buffers are reused between bodies.
 type buffers struct{ pool sync.Pool }
 
-const bufferSize = 64 << 10
-
 func (b *buffers) Get() []byte {
-	if p, ok := b.pool.Get().(*[bufferSize]byte); ok {
+	if p, ok := b.pool.Get().(*[chunk]byte); ok {
 		return p[:]
 	}
-	return new([bufferSize]byte)[:]
+	return new([chunk]byte)[:]
 }
 
-func (b *buffers) Put(p []byte) { b.pool.Put((*[bufferSize]byte)(p)) }
+func (b *buffers) Put(p []byte) { b.pool.Put((*[chunk]byte)(p)) }

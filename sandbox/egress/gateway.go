@@ -10,7 +10,8 @@ import (
 
 // arriveForward takes a connection to the forward proxy.
 func (p *Proxy) arriveForward(ctx context.Context, c net.Conn) {
-	b := &boxConn{Conn: c, forward: true, closed: p.gone}
+	b := newBoxConn(c, dest{}, p.gone)
+	b.forward = true
 	b.touch()
 	if !p.conns.add(b) {
 		p.refused(Event{Kind: KindConnection, Refused: "too many connections at once"})

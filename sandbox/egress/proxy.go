@@ -125,7 +125,7 @@ func (p *Proxy) connectors() {
 	}
 	var h1 http.Protocols
 	h1.SetHTTP1(true)
-	p.out = p.outward(d)
+	p.out = p.outward(d, "h2", "http/1.1")
 	p.out1 = p.outward(d)
 	p.out1.Protocols = &h1
 	p.out.ForceAttemptHTTP2 = true
@@ -133,12 +133,14 @@ func (p *Proxy) connectors() {
 	p.forward = p.newForward()
 }
 
-func (p *Proxy) outward(d *dialer) *http.Transport {
+// outward makes a transport that offers the protocols of TLS; none is h1 alone.
+func (p *Proxy) outward(d *dialer, protocols ...string) *http.Transport {
+	conf := &tls.Config{RootCAs: p.conf.Roots, MinVersion: tls.VersionTLS12, DynamicRecordSizingDisabled: true, NextProtos: protocols}
 	return &http.Transport{
-		DialContext: d.connect, TLSClientConfig: &tls.Config{RootCAs: p.conf.Roots, MinVersion: tls.VersionTLS12, DynamicRecordSizingDisabled: true},
+		DialContext: d.connect, DialTLSContext: d.connectTLS(conf, protocols == nil, p.limits.Handshake),
 		DisableCompression: true, MaxIdleConns: 100, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
-		TLSHandshakeTimeout: p.limits.Handshake, ExpectContinueTimeout: time.Second,
-		MaxResponseHeaderBytes: 4 * int64(p.limits.HeaderBytes), WriteBufferSize: 64 << 10, ReadBufferSize: 64 << 10,
+		ExpectContinueTimeout: time.Second, MaxResponseHeaderBytes: 4 * int64(p.limits.HeaderBytes),
+		WriteBufferSize: chunk, ReadBufferSize: 4 << 10, // bodies pass by the latter
 	}
 }
 
@@ -278,8 +280,8 @@ func (p *Proxy) address(name string) (netip.Addr, bool) {
 // certificate gives one for the name that the client asks for, also where that is not the name of the connection: only so
 // can the answer say what is wrong.
 func (p *Proxy) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	b, ok := hello.Conn.(*boxConn)
-	if !ok {
+	b := underlying(hello.Conn)
+	if b == nil {
 		return nil, errors.New("TLS: no connection of the box")
 	}
 	name, err := hostname(hello.ServerName)

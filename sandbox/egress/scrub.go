@@ -71,11 +71,8 @@ type rewriting struct {
 	end func()
 }
 
-// rewriteChunk is how much is read at once.
-const rewriteChunk = 64 << 10
-
 func newRewriting(m *matcher, src io.ReadCloser) *rewriting {
-	return &rewriting{src: src, w: rewriter{m: m}, in: make([]byte, rewriteChunk)}
+	return &rewriting{src: src, w: rewriter{m: m}, in: make([]byte, shortRead)}
 }
 
 // Read gives what is certain as soon as there is some.
@@ -86,6 +83,9 @@ func (r *rewriting) Read(p []byte) (int, error) {
 		}
 		n, err := r.src.Read(r.in)
 		r.out = r.w.feed(r.out[:0], r.in[:n])
+		if n == shortRead && n == len(r.in) { // it is a long one
+			r.in = make([]byte, chunk)
+		}
 		if err != nil {
 			r.err = err
 			if err == io.EOF {
