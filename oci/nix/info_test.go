@@ -52,20 +52,32 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// What versions say that are not installed here.
+const drv = "/nix/store/qf6y1n6xizjv85n4940qnh79lkc45nyh-fails-1.0.drv"
+
+// What versions say that are not installed here: each class of errors as 2.26 and 2.34 word it.
 func TestClassify(t *testing.T) {
-	for _, c := range []struct{ stderr, want string }{
-		{"error: flake 'x' does not provide attribute 'packages.x86_64-linux.gti'\n       Did you mean one of git or gta?", "did you mean one of git or gta"},
-		{"error: Cannot build '/nix/store/qf6y1n6xizjv85n4940qnh79lkc45nyh-fails-1.0.drv'.\n Reason: builder failed with exit code 1.\n Last 1 log lines:\n       > why\n For full logs, run:\n nix log /nix/store/qf6y1n6xizjv85n4940qnh79lkc45nyh-fails-1.0.drv", "fails-1.0: why"},
-		{"error: a 'aarch64-linux' with features {} is required to build '/nix/store/x.drv', but I am a 'x86_64-linux'", "cannot build"},
-		{"error: experimental Nix feature 'nix-command' is disabled", "switched off"},
-		{"error: cannot find flake 'flake:x' in the flake registries", "knows no flake"},
-		{"error: cannot connect to socket at '/nix/var/nix/daemon-socket/socket': Connection refused", "daemon"},
-		{"error: expected flake output attribute 'x' to be a derivation or path but found a set", "nix failed"},
+	for _, c := range []struct{ what, stderr, want string }{
+		{"no attribute", "error: flake 'flake:nixpkgs' does not provide attribute 'packages.aarch64-linux.gti', 'legacyPackages.aarch64-linux.gti' or 'gti'\n       Did you mean one of git or gta?", "no such package for aarch64-linux in nixpkgs (did you mean one of git or gta?)"},
+		{"no derivation", "error: expected flake output attribute 'legacyPackages.aarch64-linux.lib' to be a derivation or path but found a set: { add = «lambda»; «460 attributes elided» }", "is no package"},
+		{"no derivation, up to 2.22", "error: flake output attribute 'legacyPackages.aarch64-linux.lib' is not a derivation or path", "is no package"},
+		{"build failed, 2.26", "error: builder for '" + drv + "' failed with exit code 1;\n       last 1 log lines:\n       > why\n       For full logs, run:\n         nix log " + drv, "failed to build fails-1.0: why; `nix log " + drv + "`"},
+		{"build failed, 2.34", "error: Cannot build '" + drv + "'.\n       Reason: builder failed with exit code 1.\n       Output paths:\n         /nix/store/x\n       Last 1 log lines:\n       > why\n       For full logs, run:\n         nix log " + drv, "failed to build fails-1.0: why; `nix log " + drv + "`"},
+		{"dependency failed, 2.34", "error: Cannot build '" + drv + "'.\n       Reason: 1 dependency failed.\n       Output paths:\n         /nix/store/x", "failed to build fails-1.0"},
+		{"no network", "warning: unable to download 'https://api.github.com/repos/NixOS/nixpkgs/commits/HEAD': Timeout was reached (28); retrying in 661 ms (attempt 2/5)\nerror:\n       … while fetching the input 'github:NixOS/nixpkgs'\n\n       error: unable to download 'https://api.github.com/repos/NixOS/nixpkgs/commits/HEAD': Could not resolve hostname (6) Could not resolve host: api.github.com", "no network, or nixpkgs is not there: nix could not download it: unable to download 'https://api.github.com/"},
+		{"no such repository", "error:\n       … while fetching the input 'github:o/r'\n\n       error: unable to download 'https://api.github.com/repos/o/r/commits/HEAD': HTTP error 404", "HTTP error 404"},
+		{"wrong system, 2.26", "error: a 'riscv64-linux' with features {} is required to build '" + drv + "', but I am a 'x86_64-linux' with features {benchmark, big-parallel}", "cannot build for riscv64-linux"},
+		{"wrong system, 2.34", "error: Cannot build '" + drv + "'.\n       Reason: required system or feature not available\n       Required system: 'riscv64-linux' with features {}\n       Current system: 'x86_64-linux' with features {benchmark}", "cannot build for riscv64-linux"},
+		{"features off", "error: experimental Nix feature 'nix-command' is disabled; add '--extra-experimental-features nix-command' to enable it", "switched off"},
+		{"no flake", "error: cannot find flake 'flake:x' in the flake registries", "knows no flake"},
+		{"no daemon", "error: cannot connect to socket at '/nix/var/nix/daemon-socket/socket': Connection refused", "daemon"},
+		{"refused", "error:\n       … while evaluating the attribute 'drvPath'\n\n       error: Package ‘x-1.0’ in /nix/store/y/x.nix:1 has an unfree license (‘unfree’), refusing to evaluate.\n\n       a) To temporarily allow", "nix refuses it: Package ‘x-1.0’"},
+		{"a cache is down, and the error is another", "warning: unable to download 'https://cache.example.org/nix-cache-info': Couldn't connect to server (7); retrying in 300 ms\nwarning: error: cannot connect to socket at '/x'\nerror: attribute 'y' missing", "nix failed: attribute 'y' missing"},
+		{"what is not known", "error: something new", "nix failed: something new"},
+		{"nothing", "", "nix failed: exit status 1"},
 	} {
 		got := classify("pkg", "aarch64-linux", c.stderr, errors.New("exit status 1")).Error()
-		if !strings.Contains(got, c.want) || !strings.Contains(got, "pkg") || strings.Contains(got, "\n") {
-			t.Errorf("%s: got %s, want %s", c.stderr, got, c.want)
+		if !strings.Contains(got, c.want) || !strings.HasPrefix(got, "package pkg: ") || strings.Contains(got, "\n") {
+			t.Errorf("%s: got %s, want %s", c.what, got, c.want)
 		}
 	}
 }

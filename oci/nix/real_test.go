@@ -3,6 +3,7 @@ package nix_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,13 +88,15 @@ func merged(t *testing.T, s *oci.Store, r *oci.Record) string {
 // Each way in which nix fails is one line, with the package's name and what to do.
 func TestRealErrors(t *testing.T) {
 	s, flake := real(t)
+	s.Env[0] += "\ndownload-attempts = 1"
 	for name, want := range map[string]string{
-		flake + "#helo":    "did you mean hello",
-		flake + "#number":  "no package",
-		flake + "#fails":   "the reason",
-		flake + "#foreign": "cannot build",
-		"git":              "no network, or nixpkgs",
-		"/nowhere#x":       "nix failed",
+		flake + "#helo":                          "did you mean hello",
+		flake + "#number":                        "no package",
+		flake + "#fails":                         "the reason",
+		flake + "#foreign":                       "cannot build for aarch64-linux",
+		"git":                                    "no network, or nixpkgs",
+		"https://nowhere.invalid/x.tar.gz#hello": "nowhere.invalid/x.tar.gz is not there",
+		"/nowhere#x":                             "nix failed",
 	} {
 		_, err := build(t, s, oci.Spec{Packages: []string{name}})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "\n") {
@@ -106,10 +109,47 @@ func TestRealErrors(t *testing.T) {
 	if _, err := build(t, s, oci.Spec{Packages: []string{flake + "#hello", flake + "#clash"}, Conflicts: "first"}); err != nil {
 		t.Errorf("a conflict, :first: %v", err)
 	}
+	for want, broken := range map[string]nix.Source{
+		"nix-command or flakes switched off": {Program: without(t, "--extra-experimental-features"), Env: []string{"NIX_CONFIG=experimental-features ="}},
+		"daemon does not answer":             {Env: append([]string{"NIX_REMOTE=daemon", "NIX_DAEMON_SOCKET_PATH=/nowhere/socket"}, s.Env...)},
+	} {
+		if _, err := build(t, &broken, oci.Spec{Packages: []string{flake + "#hello"}}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v, want one line with %q", err, want)
+		}
+	}
 	missing := &nix.Source{}
 	t.Setenv("PATH", "")
 	if _, err := build(t, missing, oci.Spec{Packages: []string{"git"}}); err == nil || !strings.Contains(err.Error(), "nix is not installed") {
 		t.Errorf("without nix: got %v", err)
+	}
+}
+
+// without gives a nix that is not told of an option.
+func without(t *testing.T, option string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "nix")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n[ \"$1\" = "+option+" ] && shift 2\nexec nix \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// A bare name is a package of the flake that the registry calls nixpkgs.
+func TestBareName(t *testing.T) {
+	s, flake := real(t)
+	registry := filepath.Join(t.TempDir(), "registry.json")
+	text := fmt.Sprintf(`{"version":2,"flakes":[{"from":{"type":"indirect","id":"nixpkgs"},"to":{"type":"path","path":%q}}]}`, strings.TrimPrefix(flake, "path:"))
+	if err := os.WriteFile(registry, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.Args = []string{"--flake-registry", registry}
+	named, err := build(t, s, oci.Spec{Packages: []string{"only-here", "nixpkgs#hello"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addressed, err := build(t, s, oci.Spec{Packages: []string{flake + "#only-here", flake + "#hello"}})
+	if err != nil || named.Digest != addressed.Digest {
+		t.Errorf("got %s by name and %v %v by address, want one image", named.Digest, addressed, err)
 	}
 }
 

@@ -52,8 +52,10 @@ func (l *limited) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// classify makes one line of what nix said, with the package's name and what to do.
+// classify makes one line of what nix said, with the package's name and what to do. Warnings, such as of a cache that is
+// down, are not why it failed.
 func classify(name, system, stderr string, err error) error {
+	stderr = withoutWarnings(stderr)
 	has := func(parts ...string) bool {
 		for _, p := range parts {
 			if strings.Contains(stderr, p) {
@@ -69,10 +71,12 @@ func classify(name, system, stderr string, err error) error {
 	switch {
 	case has("does not provide attribute"):
 		return fmt.Errorf("package %s: %w for %s in %s%s", name, errNoAttribute, system, flake, meant(stderr))
-	case has("is not a derivation", "does not have a corresponding derivation", "expected a derivation"):
+	case has("is not a derivation", "does not have a corresponding derivation", "expected a derivation", "to be a derivation or path"):
 		return fmt.Errorf("package %s: got an attribute that is no package: name one that is", name)
+	case has("refusing to evaluate"):
+		return fmt.Errorf("package %s: nix refuses it: %s: name a flake whose configuration of nixpkgs allows it", name, firstError(stderr, err))
 	case has("is required to build", "required system or feature not available", "platform mismatch"):
-		return fmt.Errorf("package %s: this machine cannot build for %s, and no cache has it built: name a builder or a cache in nix.conf", name, system)
+		return fmt.Errorf("package %s: this machine cannot build for %s, and no cache has it built: name a builder or a cache in nix.conf", name, required(stderr, system))
 	case has("experimental Nix feature", "experimental feature"):
 		return fmt.Errorf("package %s: nix has its features nix-command or flakes switched off: allow them in nix.conf (experimental-features = nix-command flakes)", name)
 	case has("builder for '", "Cannot build '", "build of '", "dependencies of derivation"):
@@ -80,11 +84,30 @@ func classify(name, system, stderr string, err error) error {
 	case has("cannot find flake"):
 		return fmt.Errorf("package %s: nix knows no flake called %s: give its address, such as github:NixOS/nixpkgs", name, flake)
 	case has("Couldn't resolve host", "unable to download", "Could not resolve host", "Couldn't connect"):
-		return fmt.Errorf("package %s: no network, or %s is not there: nix could not download it", name, flake)
+		return fmt.Errorf("package %s: no network, or %s is not there: nix could not download it: %s", name, flake, firstError(stderr, err))
 	case has("cannot connect to socket", "cannot connect to daemon"):
 		return fmt.Errorf("package %s: the nix daemon does not answer: start it (systemctl start nix-daemon)", name)
 	}
 	return fmt.Errorf("package %s: nix failed: %s", name, firstError(stderr, err))
+}
+
+func withoutWarnings(stderr string) string {
+	var out strings.Builder
+	for line := range strings.Lines(stderr) {
+		if !strings.HasPrefix(line, "warning: ") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// required is the system that a derivation wants, which may be another than the one that was asked for.
+func required(stderr, system string) string {
+	m := regexp.MustCompile(`(?:a '|Required system: ')([a-z0-9_]+-[a-z0-9_]+)'`).FindStringSubmatch(stderr)
+	if m == nil {
+		return system
+	}
+	return m[1]
 }
 
 func meant(stderr string) string {
