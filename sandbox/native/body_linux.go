@@ -21,6 +21,7 @@ type body struct {
 	spec    *sandbox.Spec
 	started time.Time
 	volume  string // its directory on the host
+	base    usage  // what lay in Spec.Write before
 	group   *group // nil without cgroups
 	owner   int    // of the programs' streams on the host; -1 is the caller
 	gone    chan struct{}
@@ -246,6 +247,7 @@ func (y *body) attend(first *running) (sandbox.Result, error) {
 	}
 	y.end()
 	y.abandonOthers()
+	y.lastCount()
 	if o.failed != nil {
 		first.discard()
 		return sandbox.Result{}, notStarted(first.argv[0], o.failed)
@@ -264,13 +266,14 @@ func (y *body) attend(first *running) (sandbox.Result, error) {
 	return res, nil
 }
 
-// judge says what ended the program. A program that exited well exited well, whatever was asked meanwhile.
+// judge says what ended the program. A program that exited well exited well, whatever was asked meanwhile; but what it
+// wrote beyond the bound stays written, and that is told.
 func (y *body) judge(res *sandbox.Result, o outcome, oom int) {
 	reason := y.reason()
 	switch {
 	case o.exit == nil && reason == "" && oom > 0, o.exit != nil && oom > 0 && res.Exit != 0 && reason == "":
 		reason = sandbox.KilledOOM
-	case o.exit != nil && o.exit.Status == 0:
+	case o.exit != nil && o.exit.Status == 0 && reason != sandbox.KilledDisk:
 		reason = ""
 	}
 	res.KilledBy = reason

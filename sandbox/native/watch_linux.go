@@ -37,8 +37,8 @@ func (y *body) watch(ctx context.Context, first *running) (stop func()) {
 	}
 	run(func(done <-chan struct{}) { y.watchTime(ctx, first, done) })
 	if len(y.written()) > 0 {
-		base := y.before() // while nothing runs yet
-		run(func(done <-chan struct{}) { y.watchDisk(base, done) })
+		y.base = y.before() // while nothing runs yet
+		run(y.watchDisk)
 	}
 	if y.group == nil {
 		run(y.watchMemory)
@@ -124,25 +124,22 @@ func (y *body) before() (u usage) {
 	return u
 }
 
-// watchDisk counts the volume and Spec.Write. Counting is slow and asking the file system for its free space is not: they
-// are counted again when so much space has gone since the last count that the bound may be passed.
-func (y *body) watchDisk(base usage, done <-chan struct{}) {
+// watchDisk counts what lies in the volume and Spec.Write, so often that counting takes at most a fiftieth of the time, and
+// at least every fullWalk. Where so much space went since the last count that the bound may be passed, it counts sooner.
+// That nothing went proves nothing: others free space meanwhile.
+func (y *body) watchDisk(done <-chan struct{}) {
 	tick := time.NewTicker(diskTick)
 	defer tick.Stop()
 	var used, free int64
 	var counted time.Time
 	took := time.Duration(0)
-	most := max(int64(maxInodes), y.spec.Disk/4096)
 	for {
 		now := y.freeBytes()
-		if due := time.Since(counted); due > 5*took && (used+free-now > y.spec.Disk || due > fullWalk) {
+		due := time.Since(counted)
+		if due > 50*took || due > fullWalk || due > 5*took && used+free-now > y.spec.Disk {
 			begin := time.Now()
-			u, err := y.usage(base.bytes + y.spec.Disk)
-			bytes := u.bytes - base.bytes + y.unlinked()
-			if err != nil {
-				y.b.event("disk", y.spec.Name, "%v", err)
-			}
-			if err != nil || bytes > y.spec.Disk || u.files-base.files > most {
+			bytes, over := y.overDisk()
+			if over {
 				y.kill(sandbox.KilledDisk)
 				return
 			}
@@ -153,6 +150,27 @@ func (y *body) watchDisk(base usage, done <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
+	}
+}
+
+// overDisk counts, and tells whether the bound is passed or what is there cannot be counted.
+func (y *body) overDisk() (bytes int64, over bool) {
+	most := max(int64(maxInodes), y.spec.Disk/4096)
+	u, err := y.usage(y.base.bytes + y.spec.Disk)
+	if err != nil {
+		y.b.event("disk", y.spec.Name, "%v", err)
+	}
+	bytes = u.bytes - y.base.bytes + y.unlinked()
+	return bytes, err != nil || bytes > y.spec.Disk || u.files-y.base.files > most
+}
+
+// lastCount is overDisk once more when nothing runs any longer: what was written in the last moment, the watch did not see.
+func (y *body) lastCount() {
+	if len(y.written()) == 0 || y.reason() != "" {
+		return
+	}
+	if _, over := y.overDisk(); over {
+		y.kill(sandbox.KilledDisk)
 	}
 }
 

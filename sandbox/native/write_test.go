@@ -6,6 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/reflection-dev/zeno/sandbox"
 )
@@ -39,5 +42,66 @@ func TestDirectoriesOfTheCaller(t *testing.T) {
 	res = sh(t, b, `i=0; while [ $i -lt 64 ]; do head -c 262144 /dev/zero > f$i; i=$((i+1)); sleep 0.05; done`, give)
 	if res.KilledBy != sandbox.KilledDisk {
 		t.Errorf("16 MiB under a bound of 4: got killed by %q, want disk", res.KilledBy)
+	}
+}
+
+// What is written in the last moment before the end is found too, in a volume and in a directory of the caller.
+func TestDiskIsCountedAtTheEnd(t *testing.T) {
+	b := backend(t)
+	for _, where := range []string{"volume", "directory"} {
+		give := func(bound int64) func(*sandbox.Spec) {
+			return func(s *sandbox.Spec) {
+				s.Disk, s.Volume = bound, "v"
+				if where == "directory" {
+					dir := t.TempDir()
+					s.Volume, s.Write, s.Dir = "", []string{dir}, dir
+				}
+			}
+		}
+		const script = `head -c 3145728 /dev/zero > f; head -c 3145728 /dev/zero > g`
+		if res := sh(t, b, script, give(8<<20)); res.KilledBy != "" || res.Status != "ok" {
+			t.Errorf("%s: 6 MiB under a bound of 8: got %s, killed by %q, want ok", where, res.Status, res.KilledBy)
+		}
+		if res := sh(t, b, script, give(4<<20)); res.KilledBy != sandbox.KilledDisk || res.Status != "killed" {
+			t.Errorf("%s: 6 MiB under a bound of 4: got %s, killed by %q, want it killed by disk", where, res.Status, res.KilledBy)
+		}
+	}
+}
+
+// That another process frees as much as the box writes hides nothing.
+func TestDiskIsCountedWhereOthersFree(t *testing.T) {
+	b := backend(t)
+	top := t.TempDir()
+	dir, ballast := filepath.Join(top, "given"), filepath.Join(top, "ballast")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(ballast, make([]byte, 64<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := os.OpenFile(ballast, os.O_WRONLY, 0); err == nil {
+		_ = unix.Fallocate(int(f.Fd()), 0, 0, 2<<30) // more, where it costs nothing: others write here too
+		f.Close()
+	}
+	freed := make(chan error, 1)
+	go func() {
+		var err error
+		for range 2000 {
+			if _, err = os.Stat(filepath.Join(dir, "f1")); err == nil {
+				err = os.Truncate(ballast, 0)
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		freed <- err
+	}()
+	res := sh(t, b, `i=0; while [ $i -lt 64 ]; do head -c 262144 /dev/zero > f$i; i=$((i+1)); sleep 0.05; done; sleep 3`, func(s *sandbox.Spec) {
+		s.Write, s.Dir, s.Disk = []string{dir}, dir, 4<<20
+	})
+	if err := <-freed; err != nil {
+		t.Fatal(err)
+	}
+	if res.KilledBy != sandbox.KilledDisk || res.Exit == 0 {
+		t.Errorf("got exit %d, killed by %q, want it killed by disk before it ended", res.Exit, res.KilledBy)
 	}
 }
