@@ -9,7 +9,15 @@ import (
 
 // openMSB makes the backend of microVMs and ends what a crash left there. It needs no program until a box is run.
 func (b *boxes) openMSB() (*msb.Backend, error) {
-	m, err := msb.New(msb.Config{Secrets: &b.secrets, Events: b.happened})
+	var m *msb.Backend
+	take := func(ctx context.Context, image string, secrets []string) (string, error) {
+		i, err := b.c.images.made()
+		if err != nil {
+			return "", err
+		}
+		return i.forMSB(ctx, m, image, secrets)
+	}
+	m, err := msb.New(msb.Config{Secrets: &b.secrets, Events: b.happened, Images: take})
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func TestMSBBoxes(t *testing.T) {
 		}
 	}
 	for src, want := range map[string]string{
-		`(zeno.sandbox/run {:backend :msb :argv ["true"]})`: "msb load",
+		`(zeno.sandbox/run {:backend :msb :argv ["true"]})`: "zeno image load",
 		`(zeno.sandbox/run {:backend :msb :image "x:y" :argv ["true"] :egress :public :secrets [{:env "ZENO_NO" :hosts ["a.example"]}]})`: "ZENO_NO",
 		`(zeno.sandbox/run {:backend :msb :image "x:y" :argv ["true"] :egress {:allow [{:host "llm.lan" :addr "127.0.0.1:9"}]}})`:         ":addr",
 	} {

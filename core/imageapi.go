@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/reflection-dev/zeno/lisp/bind"
 	"github.com/reflection-dev/zeno/lisp/value"
@@ -18,9 +19,9 @@ func (c *Core) imageFunctions() []value.Builtin {
 		bind.Func("build!", "(["+specKeys+"] [spec archive])",
 			"Builds the image of a spec as one archive, an OCI layout and a docker-save tar at once, and gives {:ref … :digest … :id … :archive … :layers … :bytes … :warnings […]}. Without a path the archive is kept by zeno.", i.build),
 		bind.Func("load!", "([image] [image to] [image to name])",
-			"Takes an image (what build! gave, the path of an archive or a layout, a name in a registry) to :native (the default: unpacked for boxes) or :registry, there under the name. Gives what build! gives.", i.load),
-		bind.Func("build-and-load!", "(["+specKeys+"])",
-			"Builds the image of a spec and unpacks it for boxes, without an archive. :image of a box takes a spec, too.", i.buildAndLoad),
+			"Takes an image (what build! gave, the path of an archive or a layout, a name in a registry) to :native (the default: unpacked for boxes), :msb (boxes that are microVMs) or :registry, there under the name. Gives what build! gives.", i.load),
+		bind.Func("build-and-load!", "(["+specKeys+"] [spec to])",
+			"Builds the image of a spec and takes it to :native (the default: unpacked for boxes) or :msb, without an archive. :image of a box takes a spec, too.", i.buildAndLoad),
 		bind.Func("images", "([])", "Lists the images that boxes can run on: {:name … :digest … :layers […] :bytes … :created …}.", i.list),
 		bind.Func("remove!", "([name])", "Takes an image's name away; gc! removes the layers that no other image has.", i.remove),
 		bind.Func("gc!", "([])", "Removes layers that no image has. It refuses while a box runs on an image.", i.gc),
@@ -42,12 +43,23 @@ func (i *images) build(ctx context.Context, spec ImageSpec, to ...string) (Image
 	return m.Build(ctx, oci.Spec(spec), archive)
 }
 
-func (i *images) buildAndLoad(ctx context.Context, spec ImageSpec) (ImageResult, error) {
+func (i *images) buildAndLoad(ctx context.Context, spec ImageSpec, to ...string) (ImageResult, error) {
 	m, err := i.made()
 	if err != nil {
 		return ImageResult{}, err
 	}
-	return m.BuildAndLoad(ctx, oci.Spec(spec))
+	switch where := strings.Join(append(to, ""), ""); where {
+	case "", "native":
+		return m.BuildAndLoad(ctx, oci.Spec(spec))
+	case "msb":
+		b, err := i.c.boxes.msb()
+		if err != nil {
+			return ImageResult{}, err
+		}
+		return m.BuildAndLoadMSB(ctx, b, oci.Spec(spec))
+	default:
+		return ImageResult{}, fmt.Errorf("build-and-load!: got :%s, want :native or :msb", where)
+	}
 }
 
 // imageArg is what build! gave, or a text.
@@ -91,9 +103,13 @@ func (i *images) load(ctx context.Context, image imageArg, to ...string) (ImageR
 		}
 		return m.Push(ctx, image.from, "", name, "zstd")
 	case "msb":
-		return ImageResult{}, fmt.Errorf("load!: got :msb, which this zeno does not load into; `msb load -i %s` takes the archive", image.from)
+		b, err := i.c.boxes.msb()
+		if err != nil {
+			return ImageResult{}, err
+		}
+		return m.LoadMSB(ctx, b, image.from, "", name)
 	}
-	return ImageResult{}, fmt.Errorf("load!: got :%s, want :native or :registry", where)
+	return ImageResult{}, fmt.Errorf("load!: got :%s, want :native, :msb or :registry", where)
 }
 
 func (i *images) list() ([]oci.Record, error) {

@@ -136,24 +136,11 @@ func (i *Images) buildAs(ctx context.Context, spec oci.Spec, name string, secret
 // Load unpacks an image for the native backend: of an archive or a layout directory, or of a registry. pick is which one of
 // the archive, name what it is to be called; "" is what it is called there.
 func (i *Images) Load(ctx context.Context, from, pick, name string) (ImageResult, error) {
-	if !isPath(from) && !exists(from) {
-		return i.pull(ctx, from, name)
-	}
-	a, err := oci.OpenArchive(ctx, from, oci.Limits{})
+	img, name, done, err := i.open(ctx, from, pick, name)
 	if err != nil {
 		return ImageResult{}, err
 	}
-	defer a.Close()
-	img, err := a.Pick(pick)
-	if err != nil {
-		return ImageResult{}, fmt.Errorf("%s: %w", from, err)
-	}
-	if name == "" && len(img.Names) > 0 {
-		name = img.Names[0]
-	}
-	if name == "" {
-		return ImageResult{}, fmt.Errorf("image %s: got an archive without a name, want one: --name NAME, :name", from)
-	}
+	defer done()
 	rec, err := i.Store().Load(ctx, name, img)
 	if err != nil {
 		return ImageResult{}, err
@@ -163,23 +150,36 @@ func (i *Images) Load(ctx context.Context, from, pick, name string) (ImageResult
 	return r, nil
 }
 
-func exists(path string) bool { _, err := os.Stat(path); return err == nil }
-
-func (i *Images) pull(ctx context.Context, ref, name string) (ImageResult, error) {
-	i.say("%s: pulling", ref)
-	img, err := registry.Pull(ctx, ref, oci.Spec{}.WithDefaults().Arch, oci.Limits{})
+// open finds an image, and its name where that is "". It can be read until done.
+func (i *Images) open(ctx context.Context, from, pick, name string) (img *oci.Image, called string, done func(), err error) {
+	if !isPath(from) && !exists(from) {
+		i.say("%s: pulling", from)
+		img, err = registry.Pull(ctx, from, oci.Spec{}.WithDefaults().Arch, oci.Limits{})
+		if name == "" {
+			name = strings.SplitN(from, "@", 2)[0]
+		}
+		return img, name, func() {}, err
+	}
+	a, err := oci.OpenArchive(ctx, from, oci.Limits{})
 	if err != nil {
-		return ImageResult{}, err
+		return nil, "", nil, err
+	}
+	img, err = a.Pick(pick)
+	if err != nil {
+		a.Close()
+		return nil, "", nil, fmt.Errorf("%s: %w", from, err)
+	}
+	if name == "" && len(img.Names) > 0 {
+		name = img.Names[0]
 	}
 	if name == "" {
-		name = strings.SplitN(ref, "@", 2)[0]
+		a.Close()
+		return nil, "", nil, fmt.Errorf("image %s: got an archive without a name, want one: --name NAME, :name", from)
 	}
-	rec, err := i.Store().Load(ctx, name, img)
-	if err != nil {
-		return ImageResult{}, err
-	}
-	return result(rec.Name, img), nil
+	return img, name, func() { a.Close() }, nil
 }
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 // Push writes an image of an archive to a registry, compressed as kind says.
 func (i *Images) Push(ctx context.Context, from, pick, ref, kind string) (ImageResult, error) {
@@ -230,12 +230,8 @@ func (i *Images) named(ctx context.Context, image string, secrets []string) (str
 // built builds the image of a spec where it is not there. It is called by its spec and by the state of what it is built
 // from, as far as that is a file: after an upgrade of the host's packages it is another image.
 func (i *Images) built(ctx context.Context, spec oci.Spec, secrets []string) (string, error) {
-	if spec.Name == "" {
-		spec.Name = "box"
-	}
-	name := "spec:" + spec.Hash()[:32] + state(spec)
-	full := spec.WithDefaults()
-	if err := full.Validate(secrets); err != nil {
+	name, err := specName(&spec, secrets)
+	if err != nil {
 		return "", err
 	}
 	done, err := i.alone(ctx)
@@ -249,6 +245,15 @@ func (i *Images) built(ctx context.Context, spec oci.Spec, secrets []string) (st
 	}
 	_, err = i.buildAs(ctx, spec, name, secrets)
 	return name, err
+}
+
+// specName is what the image of a box's spec is called.
+func specName(spec *oci.Spec, secrets []string) (string, error) {
+	if spec.Name == "" {
+		spec.Name = "box"
+	}
+	full := spec.WithDefaults()
+	return "spec:" + spec.Hash()[:32] + state(*spec), full.Validate(secrets)
 }
 
 // state tells states of the file that a spec builds from apart.

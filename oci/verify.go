@@ -44,3 +44,38 @@ func (v *verifier) end() error {
 	}
 	return nil
 }
+
+// Send writes what the layer is stored as to w. It holds the last bytes back until it is certain that they are those of the
+// layer: an error means that w did not get all of it.
+func (l Layer) Send(ctx context.Context, w io.Writer) error {
+	err := readBlob(ctx, l, func(r io.Reader) error {
+		b := copyBuffers.Get().(*[]byte)
+		defer copyBuffers.Put(b)
+		last := make([]byte, 0, min(l.Size, 512))
+		for left := l.Size - int64(cap(last)); left > 0; {
+			n, err := r.Read((*b)[:min(left, int64(len(*b)))])
+			if _, werr := w.Write((*b)[:n]); werr != nil {
+				return werr
+			}
+			if left -= int64(n); left > 0 && err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			if err != nil && err != io.EOF {
+				return err
+			}
+		}
+		last = last[:cap(last)]
+		if _, err := io.ReadFull(r, last); err != nil {
+			return err
+		}
+		if err := r.(*verifier).end(); err != nil {
+			return err
+		}
+		_, err := w.Write(last)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("layer %s: %w", or(l.Label, l.DiffID), err)
+	}
+	return nil
+}

@@ -20,6 +20,7 @@ import (
 	"github.com/reflection-dev/zeno/lisp/read"
 	"github.com/reflection-dev/zeno/lisp/value"
 	"github.com/reflection-dev/zeno/oci"
+	"github.com/reflection-dev/zeno/sandbox/msb"
 )
 
 // imageCmd is `zeno image …`: what boxes run on.
@@ -37,6 +38,7 @@ type imageBuild struct {
 	Spec   string `arg:"" help:"A file with the spec: a map as Lisp data, or JSON if its name ends in .json; - is stdin."`
 	Output string `short:"o" placeholder:"FILE" help:"Write an archive; - is stdout. Without it the image is unpacked for boxes."`
 	Layout bool   `help:"-o is a directory: write an OCI layout."`
+	To     string `default:"native" enum:"native,msb" help:"Without -o: which boxes it is for, native or msb."`
 	Quiet  bool   `short:"q" help:"Say nothing of what goes on."`
 	JSON   bool   `name:"json" help:"Print the result as JSON."`
 }
@@ -45,6 +47,7 @@ type imageLoad struct {
 	From string `arg:"" name:"file|name" help:"An archive of docker save, podman save, skopeo or zeno; a layout directory; a name such as docker.io/library/debian:12-slim."`
 	Name string `placeholder:"NAME" help:"What it is to be called here. Default: what it is called there."`
 	Pick string `placeholder:"NAME" help:"Which one of an archive with several."`
+	To   string `default:"native" enum:"native,msb" help:"Which boxes it is for: native or msb."`
 	JSON bool   `name:"json" help:"Print the result as JSON."`
 }
 
@@ -168,6 +171,12 @@ func (cmd *imageBuild) Run(a *app) error {
 
 func (cmd *imageBuild) build(ctx context.Context, i *core.Images, spec oci.Spec, out io.Writer) (core.ImageResult, error) {
 	switch {
+	case cmd.Output == "" && cmd.To == msb.Name:
+		b, err := msb.New(msb.Config{})
+		if err != nil {
+			return core.ImageResult{}, err
+		}
+		return i.BuildAndLoadMSB(ctx, b, spec)
 	case cmd.Output == "":
 		return i.BuildAndLoad(ctx, spec)
 	case cmd.Layout:
@@ -234,12 +243,23 @@ func printImage(out *os.File, r core.ImageResult, asJSON bool) error {
 // Run implements `zeno image load`.
 func (cmd *imageLoad) Run(a *app) error {
 	return a.withImages(true, false, func(ctx context.Context, i *core.Images) error {
-		r, err := i.Load(ctx, cmd.From, cmd.Pick, cmd.Name)
+		r, err := cmd.load(ctx, i)
 		if err != nil {
 			return err
 		}
 		return printImage(a.std.Out, r, cmd.JSON)
 	})
+}
+
+func (cmd *imageLoad) load(ctx context.Context, i *core.Images) (core.ImageResult, error) {
+	if cmd.To != msb.Name {
+		return i.Load(ctx, cmd.From, cmd.Pick, cmd.Name)
+	}
+	b, err := msb.New(msb.Config{})
+	if err != nil {
+		return core.ImageResult{}, err
+	}
+	return i.LoadMSB(ctx, b, cmd.From, cmd.Pick, cmd.Name)
 }
 
 // Run implements `zeno image push`.

@@ -40,16 +40,21 @@ func acceptKinds(declared, s *sandbox.Spec) error {
 }
 
 func acceptImage(_, s *sandbox.Spec) error {
-	const load = "load it with `msb load -i FILE.tar` (zeno image build writes one) and give its name"
+	const load = "load it with `zeno image load FILE.tar --to msb` and give its name"
 	switch {
 	case s.Image == "" || s.Image == "host":
 		return refuse(":image :host", "a microVM has no view of the host's programs", "give :image, "+load)
-	case strings.HasPrefix(s.Image, "/"), strings.HasPrefix(s.Image, "."), strings.HasPrefix(s.Image, "{"):
+	case unloaded(s.Image):
 		return refuse(":image", "got an archive or an image spec, and msb keeps images of its own", load)
 	case strings.HasPrefix(s.Image, "-"), strings.ContainsAny(s.Image, " \t\n\x00"):
 		return &sandbox.FieldError{Field: ":image", Text: fmt.Sprintf("got %q, want a name such as \"debian:12\"", clip(s.Image, 80))}
 	}
 	return nil
+}
+
+// unloaded tells an archive or an image spec from a name.
+func unloaded(image string) bool {
+	return strings.HasPrefix(image, "/") || strings.HasPrefix(image, ".") || strings.HasPrefix(image, "{")
 }
 
 func acceptBounds(declared, s *sandbox.Spec) error {

@@ -29,6 +29,9 @@ type Config struct {
 	Getenv func(string) string
 	// Events hears what happens to boxes; it must not block. Optional.
 	Events func(sandbox.Event)
+	// Images takes an archive or an image spec, see sandbox.Images, into msb and gives its name there. secrets are names that
+	// its environment may not have. Nil: only names of images that msb has.
+	Images func(ctx context.Context, image string, secrets []string) (string, error)
 	// Boot bounds the start of a microVM; default DefaultBoot.
 	Boot time.Duration
 }

@@ -65,6 +65,10 @@ func (b *Backend) run(ctx context.Context, declared sandbox.Spec) (sandbox.Resul
 	if err := s.Validate(); err != nil {
 		return sandbox.Result{}, err
 	}
+	take := b.cfg.Images != nil && unloaded(s.Image)
+	if take {
+		s.Image = "zeno-box:1" // until it has its name
+	}
 	if err := acceptable(&declared, &s); err != nil {
 		return sandbox.Result{}, err
 	}
@@ -78,6 +82,11 @@ func (b *Backend) run(ctx context.Context, declared sandbox.Spec) (sandbox.Resul
 	t, err := b.tool(ctx)
 	if err != nil {
 		return sandbox.Result{}, err
+	}
+	if take {
+		if s.Image, err = b.cfg.Images(ctx, declared.Image, names(&s)); err != nil {
+			return sandbox.Result{}, err
+		}
 	}
 	if s.Name == "" {
 		s.Name = "box-" + newID()
@@ -96,6 +105,13 @@ func (b *Backend) run(ctx context.Context, declared sandbox.Spec) (sandbox.Resul
 	l := &launch{b: b, t: t, y: y, s: &s, secrets: secrets}
 	defer func() { release(l.removed) }()
 	return l.live(ctx)
+}
+
+func names(s *sandbox.Spec) (out []string) {
+	for _, sec := range s.Secrets {
+		out = append(out, sec.Env)
+	}
+	return out
 }
 
 func newID() string {
@@ -190,7 +206,7 @@ func (l *launch) whyNot(code int, errs string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), shortTime)
 	defer cancel()
 	if _, found, err := l.t.short(ctx, "image", "inspect", l.s.Image); err != nil && strings.Contains(found, "not found") {
-		return refuse(":image", fmt.Sprintf("%q is not loaded into msb", clip(l.s.Image, 80)), "load it: msb load -i FILE.tar")
+		return refuse(":image", fmt.Sprintf("%q is not loaded into msb", clip(l.s.Image, 80)), "load it: (zeno.oci/load! \"FILE.tar\" :msb), or msb load -i FILE.tar")
 	}
 	if code == 2 { // the words themselves
 		return refuse("the spec", "msb does not take its words: "+clip(errs, 500), "use msb 0.6.18")

@@ -27,6 +27,9 @@ const installFix = "npm i " + Package + " and put the package's bin directory in
 const (
 	shortTime = 30 * time.Second
 	maxOutput = 1 << 20
+
+	// removeTime is how long a box that is being killed is waited for.
+	removeTime = 10 * time.Second
 )
 
 // tool is the program, found.
@@ -218,6 +221,10 @@ func (t *tool) ensureVolume(ctx context.Context, name string) (made bool, err er
 // remove ends a box and what is kept of it. One that is not there is no error; with -q msb would not say that.
 func (t *tool) remove(ctx context.Context, name string) error {
 	_, errs, err := t.short(ctx, "remove", "-f", prefix+name)
+	for end := time.Now().Add(removeTime); err != nil && strings.Contains(errs, "lifecycle lock") && time.Now().Before(end) && ctx.Err() == nil; {
+		time.Sleep(100 * time.Millisecond) // what made the box was killed, and is about to be gone
+		_, errs, err = t.short(ctx, "remove", "-f", prefix+name)
+	}
 	if err == nil || strings.Contains(errs, "not found") {
 		return nil
 	}
