@@ -22,7 +22,7 @@ func sandboxes() []attempt {
 		{"sandbox", "cgroups", false, cgroups},
 		{"sandbox", "landlock", false, landlock},
 		{"sandbox", "seccomp", false, seccomp},
-		{"sandbox", "kvm", false, kvm},
+		{"sandbox", "kvm", false, func(_ context.Context, c *Check) { kvmSystem{"/dev/kvm", "/sys/module"}.check(c) }},
 	}
 }
 
@@ -165,28 +165,6 @@ func seccomp(_ context.Context, c *Check) {
 		}
 	}
 	c.ok("filters can be installed")
-}
-
-// kvm makes a virtual machine.
-func kvm(_ context.Context, c *Check) {
-	const createVM = 0xae01
-	f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
-	if errors.Is(err, os.ErrNotExist) {
-		c.bad(Missing, "a machine with virtualisation (in a virtual one: nested), and `modprobe kvm_intel` or kvm_amd; in a container: --device /dev/kvm", "no /dev/kvm; microVMs do not start")
-		return
-	}
-	if err != nil {
-		c.bad(Failed, "`usermod -aG kvm $USER`, and log in anew", "%v", err)
-		return
-	}
-	defer f.Close()
-	fd, _, e := unix.Syscall(unix.SYS_IOCTL, f.Fd(), createVM, 0)
-	if e != 0 {
-		c.bad(Failed, "", "no virtual machine can be made: %v", e)
-		return
-	}
-	_ = unix.Close(int(fd))
-	c.ok("a virtual machine was made")
 }
 
 // synchronised tells whether something keeps the clock right.
