@@ -31,7 +31,7 @@ func onImage(t *testing.T) *real {
 	roots.AddCert(model.Certificate())
 	_, port, _ := strings.Cut(model.Addr(), ":")
 	host := modelserver.TLSName + ":" + port
-	path := npmcli.Need(t, "codex")
+	path := npmcli.Need(t, "codex") + ":" + npmcli.Need(t, "omp")
 	r := startReal(t, "claude", fmt.Sprintf(`
 (def image {:base {:host ["git" "curl" "nodejs" "ca-certificates"] :changed :take} :env {"MADE" "here"}})
 (defn on-image [backend read opts]
@@ -61,7 +61,9 @@ func TestAgentOnAnImage(t *testing.T) {
 	need.Full(t, "it builds images of some 400 MB")
 	r := onImage(t)
 	t.Run("without the CLI", func(t *testing.T) { noneOnAnImage(t, r) })
-	t.Run("codex", func(t *testing.T) { codexOnAnImage(t, r) })
+	for _, cli := range []string{"codex", "omp"} {
+		t.Run(cli, func(t *testing.T) { scriptOnAnImage(t, r, cli) })
+	}
 	t.Run("claude", func(t *testing.T) { claudeOnAnImage(t, r) })
 }
 
@@ -94,10 +96,10 @@ func claudeOnAnImage(t *testing.T, r *real) {
 	}
 }
 
-// codexOnAnImage: a launcher that names node by env finds the image's.
-func codexOnAnImage(t *testing.T, r *real) {
-	eval(t, r.Core, `(def res (on-image :codex [`+strconv.Quote(npmcli.Modules(t, "codex"))+`] {:prompt `+quote("work "+marks(`(save! "x")`, `(count (notes))`))+`}))`)
-	r.want(t, `[(:status res) (:evals res) (:boxed res) (:error res) (:answer res)]`, `[:ok 2 true nil "RESULT: => 3"]`)
+// scriptOnAnImage: a launcher that names its interpreter by env finds the image's node, or its own that lies beside it.
+func scriptOnAnImage(t *testing.T, r *real, cli string) {
+	eval(t, r.Core, `(def res (on-image :`+cli+` [`+strconv.Quote(npmcli.Modules(t, cli))+`] {:prompt `+quote("work "+marks(`(save! "x")`, `(do 41)`))+`}))`)
+	r.want(t, `[(:status res) (:evals res) (:boxed res) (:error res) (:answer res)]`, `[:ok 2 true nil "RESULT: => 41"]`)
 }
 
 // noneOnAnImage: the image has no CLI, and nothing shows it one.

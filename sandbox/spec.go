@@ -32,6 +32,8 @@ type Spec struct {
 	Write []string `json:"-" lisp:"-"`
 	// Dir is where the program starts; default Workdir.
 	Dir string `json:"-" lisp:"-"`
+	// Path are directories of the box to look for programs in after those of its PATH. Native only.
+	Path []string `json:"-" lisp:"-"`
 
 	Env     map[string]string `json:"env,omitempty" lisp:"env"`
 	Secrets []Secret          `json:"secrets,omitempty" lisp:"secrets"`

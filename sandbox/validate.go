@@ -95,6 +95,11 @@ func checkPaths(s *Spec) error {
 			return err
 		}
 	}
+	for i, p := range s.Path {
+		if err := checkPath(fmt.Sprintf("Path %d", i), p); err != nil {
+			return err
+		}
+	}
 	if err := checkShown(":read", s.Read); err != nil {
 		return err
 	}

@@ -118,6 +118,7 @@ type boxing struct {
 	endpoint string
 	read     []string // programs to show
 	path     string   // PATH in the box
+	after    []string // directories after those of an image's PATH
 }
 
 // planBox decides about the box: its network, its secrets, its programs. Nothing has been made when it fails.
@@ -133,6 +134,11 @@ func (s *run) planBox(ctx context.Context, b backend.Backend, programs []string)
 		}
 		if x.read, x.path, err = s.show(programs); err != nil {
 			return nil, &requestError{err}
+		}
+	}
+	for _, p := range programs {
+		if !hostRoot(s.req.Box.Image) && filepath.IsAbs(p) && !slices.Contains(x.after, filepath.Dir(p)) {
+			x.after = append(x.after, filepath.Dir(p))
 		}
 	}
 	conf, err := s.network(ctx, b, x)
@@ -160,7 +166,7 @@ func (s *run) spec(x *boxing, d dirs, program string, plan backend.Plan, out *ou
 	q := s.req.Box
 	spec := sandbox.Spec{
 		Name: x.name, Holder: "spawn " + s.req.ID, Image: q.Image, Argv: append([]string{program}, plan.Argv[1:]...),
-		Stdin: strings.NewReader(plan.Stdin), Volume: q.Volume, Workdir: boxWork, Dir: plan.Dir,
+		Stdin: strings.NewReader(plan.Stdin), Volume: q.Volume, Workdir: boxWork, Dir: plan.Dir, Path: x.after,
 		Read: append(slices.Clone(q.Read), x.read...), Write: []string{d.home, d.session}, Env: s.boxEnv(x, d, plan),
 		Secrets: q.Secrets, Egress: sandbox.Egress{Default: string(x.policy.Default)},
 		CPUs: q.CPUs, Memory: q.Memory, Pids: q.Pids, Disk: q.Disk,

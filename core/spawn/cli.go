@@ -79,7 +79,9 @@ func (s *run) valuesIn(box *boxing, d dirs) backend.Values {
 func (s *run) programs(b backend.Backend) ([]string, error) {
 	names := append([]string{b.Argv[0].Words[0]}, b.Needs...)
 	if s.req.boxed() && !hostRoot(s.req.Box.Image) {
-		names[0] = s.shown(names[0])
+		for i, name := range names {
+			names[i] = s.shown(name)
+		}
 		return names, nil
 	}
 	found := make([]string, len(names))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -169,6 +170,7 @@ func environment(s *sandbox.Spec) []string {
 			env[k] = v
 		}
 	}
+	env["PATH"] = strings.Join(append([]string{env["PATH"]}, s.Path...), ":")
 	out := make([]string, 0, len(env))
 	for k, v := range env {
 		out = append(out, k+"="+v)
