@@ -34,7 +34,7 @@ func ednReadString(t *Thread, s Value) Value {
 	if s.IsNil() {
 		return s
 	}
-	return readFirst(t, stringOf(t, "edn/read-string", s), read.Options{EDN: true}, value.Nil, true)
+	return readFirst(t, stringOf(t, "edn/read-string", s), read.Options{EDN: true, Unplaced: true}, value.Nil, true)
 }
 
 func ednReadStringOpts(t *Thread, opts, s Value) Value {
@@ -42,6 +42,7 @@ func ednReadStringOpts(t *Thread, opts, s Value) Value {
 		return s
 	}
 	o, eof, has := ednOptions(t, opts)
+	o.Unplaced = true
 	return readFirst(t, stringOf(t, "edn/read-string", s), o, eof, has)
 }
 

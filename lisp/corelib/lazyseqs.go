@@ -198,9 +198,6 @@ func lazyRest(t *Thread, rest, colls Value) Value {
 
 // lazyConcatOf gives the elements of each of colls; the last is not looked at before it is needed.
 func lazyConcatOf(t *Thread, colls []Value) Value {
-	if len(colls) == 0 {
-		return value.EmptyList
-	}
 	return lazily(t, func(t *Thread) Value {
 		for i, c := range colls {
 			t.Step()

@@ -93,12 +93,19 @@ func readData(t *Thread, src string) (Value, error) {
 	return read.New(t, src, read.Options{EDN: true}).Read()
 }
 
+// stringOptions reads program text in a string: as in Clojure, what is read of it does not say where in it it stood.
+func stringOptions(t *Thread) read.Options {
+	o := programOptions(t)
+	o.Unplaced = true
+	return o
+}
+
 func readString(t *Thread, s Value) Value {
-	return readFirst(t, stringOf(t, "read-string", s), programOptions(t), value.Nil, false)
+	return readFirst(t, stringOf(t, "read-string", s), stringOptions(t), value.Nil, false)
 }
 
 func readStringOpts(t *Thread, opts, s Value) Value {
-	o := programOptions(t)
+	o := stringOptions(t)
 	eof, has := applyOptions(t, &o, opts)
 	return readFirst(t, stringOf(t, "read-string", s), o, eof, has)
 }

@@ -132,6 +132,9 @@ func nth3(t *Thread, coll, n, other Value) Value {
 }
 
 func nthnext(t *Thread, coll, n Value) Value {
+	if s := value.Seq(t, coll); s.IsNil() { // whatever n is
+		return s
+	}
 	return value.Seq(t, nthRest(t, howMany(t, "nthnext", n), coll))
 }
 

@@ -54,7 +54,7 @@ func (r *Reader) list() (value.Value, *Error) {
 	if err != nil {
 		return value.Nil, err
 	}
-	v := value.PlaceNew(r.t, value.NewList(r.t, r.stack[base:]...), pos)
+	v := r.shown(value.PlaceNew(r.t, value.NewList(r.t, r.stack[base:]...), pos))
 	r.drop(base)
 	return v, nil
 }

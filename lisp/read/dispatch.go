@@ -19,6 +19,9 @@ func (r *Reader) dispatch() (value.Value, status, *Error) {
 	case '_':
 		return r.discard()
 	case '!':
+		if r.opts.EDN {
+			return value.Nil, found, r.errorf(from, "EDN: got #!, want data; that belongs to programs")
+		}
 		r.off = lineEnd(r.src, from)
 		r.t.Steps((r.off - from) >> 6)
 		return value.Nil, skipped, nil

@@ -111,13 +111,21 @@ func (r *Reader) wrap(n int, sym value.Value) (value.Value, *Error) {
 		return v, err
 	}
 	r.pin(2*48 + value.PlaceBytes)
-	return value.PlaceNew(r.t, value.NewList(r.t, sym, v), pos), nil
+	return r.shown(value.PlaceNew(r.t, value.NewList(r.t, sym, v), pos)), nil
 }
 
 // listOf makes a list that stands at pos.
 func (r *Reader) listOf(pos *value.Pos, xs ...value.Value) value.Value {
 	r.pin(48 * (len(xs) + 1))
-	return value.WithPos(value.NewList(r.t, xs...), pos)
+	return r.shown(value.WithPos(value.NewList(r.t, xs...), pos))
+}
+
+// shown hides the place of a list where Options say so.
+func (r *Reader) shown(v value.Value) value.Value {
+	if r.opts.Unplaced {
+		return value.HidePlace(v)
+	}
+	return v
 }
 
 // symbol gives an interned symbol.

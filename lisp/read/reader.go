@@ -32,6 +32,7 @@ type Options struct {
 	File                   string // for positions
 	StartLine, StartColumn int    // of the first character; zero means 1
 
+	Unplaced bool     // lists have no :line and :column in their metadata; errors still tell their place
 	EDN      bool     // data only: no quote, deref, fn, regex, var, conditionals
 	ReadCond CondMode // program text only
 	Features []string // that are on, without colon, besides :default; nil: joker

@@ -46,3 +46,11 @@ func PlaceNew(t *Thread, v Value, pos Pos) Value {
 	v, _ = withBox(v, &p.box)
 	return v
 }
+
+// HidePlace keeps the place of v, which the caller has just noted, out of its metadata: errors still tell it.
+func HidePlace(v Value) Value {
+	if b := metaBox(v); b != nil {
+		b.Bare = true
+	}
+	return v
+}
