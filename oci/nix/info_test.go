@@ -104,3 +104,21 @@ func FuzzInfos(f *testing.F) {
 		}
 	})
 }
+
+// FuzzOutputs: the same of what nix says that it built.
+func FuzzOutputs(f *testing.F) {
+	f.Add([]byte(`[{"drvPath":"/nix/store/x.drv","outputs":{"out":"` + a + `","lib":"` + b + `"}}]`))
+	f.Add([]byte(`[{"outputs":{"out":null}}]`))
+	f.Add([]byte(`["` + a + `"]`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, err := outputs("p", text)
+		if err == nil && len(got) == 0 {
+			t.Fatal("got nothing and no error")
+		}
+		for _, p := range got {
+			if !inStore(p) {
+				t.Fatalf("got %q", p)
+			}
+		}
+	})
+}

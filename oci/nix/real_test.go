@@ -238,3 +238,38 @@ func TestPriorities(t *testing.T) {
 		}
 	}
 }
+
+// A collection of nix's garbage takes nothing that an image is still read from, and all of it afterwards.
+func TestRootsHoldPackages(t *testing.T) {
+	s, flake := real(t)
+	elsewhere := t.TempDir()
+	s.Args, s.Store = []string{"--store", elsewhere}, elsewhere
+	collect := func() {
+		t.Helper()
+		cmd := exec.Command("nix", "store", "gc", "--store", elsewhere)
+		cmd.Env = append(os.Environ(), nixflake.Offline)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	held := func() int {
+		found, _ := filepath.Glob(filepath.Join(elsewhere, "nix/store/*-hello-2.0"))
+		return len(found)
+	}
+	b, err := (&oci.Builder{Nix: s}).Build(context.Background(), oci.Spec{Name: "t", Packages: []string{flake + "#hello"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	collect()
+	if _, err := oci.Save(context.Background(), b.Image, "none", t.TempDir(), oci.ArchiveFile{Path: filepath.Join(t.TempDir(), "i.tar")}); err != nil || held() != 1 {
+		t.Errorf("while the image is open: got %v and %d packages, want it written", err, held())
+	}
+	b.Close()
+	collect()
+	if held() != 0 {
+		t.Error("after the image was closed its packages are still held")
+	}
+	if left, _ := os.ReadDir(s.Roots); len(left) != 0 {
+		t.Errorf("got %v among the roots, want none", left)
+	}
+}
