@@ -55,6 +55,9 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	if x.scrub != nil || x.model != "" {
 		out.Header.Set("Accept-Encoding", "identity")
 	}
+	if x.scrub != nil {
+		out.Header.Del(extensions)
+	}
 	x.in.header(out.Header)
 	out.URL.RawQuery = x.in.query(r.In.URL.RawQuery)
 	if x.to.internal() {
@@ -72,7 +75,7 @@ func (p *Proxy) returned(res *http.Response) error {
 	}
 	if res.StatusCode == http.StatusSwitchingProtocols {
 		x.status = res.StatusCode
-		return nil
+		return switched(x.scrub, res)
 	}
 	if (x.scrub != nil || x.model != "") && res.Request.Method != http.MethodHead {
 		if err := decode(res); err != nil {
@@ -88,6 +91,22 @@ func (p *Proxy) returned(res *http.Response) error {
 	if x.scrub != nil {
 		return scrubBody(x.scrub, res)
 	}
+	return nil
+}
+
+// extensions of a websocket may hide what its frames say.
+const extensions = "Sec-Websocket-Extensions"
+
+// switched prepares a websocket: with a secret to look for, in what the server's frames hold.
+func switched(m *matcher, res *http.Response) error {
+	if m == nil {
+		return nil
+	}
+	conn, ok := res.Body.(io.ReadWriteCloser)
+	if !ok || !strings.EqualFold(res.Header.Get("Upgrade"), "websocket") || res.Header.Get(extensions) != "" {
+		return refuse(http.StatusBadGateway, "the answer to the upgrade is no websocket without extensions, and cannot be searched for secrets")
+	}
+	res.Body = newFrames(m, conn)
 	return nil
 }
 

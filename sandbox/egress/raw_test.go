@@ -54,6 +54,10 @@ func websocketEcho(w http.ResponseWriter, r *http.Request) {
 	defer conn.Close()
 	fmt.Fprintf(rw, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n", base64.StdEncoding.EncodeToString(sum[:]))
 	_ = rw.Flush()
+	echoFrames(conn, rw)
+}
+
+func echoFrames(conn io.Writer, rw io.Reader) {
 	for {
 		var head [6]byte
 		if _, err := io.ReadFull(rw, head[:]); err != nil || head[1]&0x7f > 125 {
