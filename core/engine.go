@@ -21,7 +21,7 @@ func (c *Core) engineFunctions() []value.Builtin {
 		bind.Func("status", "([])", "Gives {:state :running|:frozen|:draining :pid … :version … :home … :spawns [{:id … :role … :state … :evals …}] :processes n …}.", c.lispStatus),
 		bind.Func("stop!", "([] [{:keys [now timeout]}])", `Ends zeno: no new work, what runs may go on for :timeout ("30s" unless drain! said otherwise), is cancelled then, and the journal is closed. Returns at once. :now true waits for nothing.`, c.lispStop),
 		bind.Func("drain!", "([timeout])", `Sets how long a zeno that is told to stop waits for what runs: "2m". Default "30s".`, c.lispDrain),
-		bind.Func("gc!", "([] [{:keys [keep dry-run]}])", `Removes what ended before :keep ("30d"): session files of spawns, failed deliveries of webhooks; and applies the journal's retention. Gives {:sessions n :deliveries n :bytes n}. :dry-run true only tells.`, c.lispGC),
+		bind.Func("gc!", "([] [{:keys [keep dry-run]}])", `Removes what ended before :keep ("30d"): session files of spawns, failed deliveries of webhooks, images of boxes' specs that no box used; and applies the journal's retention. Gives {:sessions n :deliveries n :images n :layers n :bytes n}. :dry-run true only tells.`, c.lispGC),
 		bind.Func("backup!", "([to])", "Copies the home to a new directory, or to a new file that ends in .tar.gz, while it is served. The copy is a home. Gives {:to … :files n :bytes n :events n :anchor …}.", c.lispBackup),
 		bind.Func("listen!", "([{:keys [host port allow-non-loopback]}])", "Answers the operator's commands on a TCP address too, where each request needs the token of state/admin.token. Gives {:url …}.", c.lispListen),
 	}

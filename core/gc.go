@@ -30,13 +30,15 @@ type GCReport struct {
 	Dry        bool     `json:"dry-run" lisp:"dry-run"`
 	Sessions   int      `json:"sessions" lisp:"sessions"`     // session directories of spawns
 	Deliveries int      `json:"deliveries" lisp:"deliveries"` // of webhooks, that failed
-	Bytes      int64    `json:"bytes" lisp:"bytes"`           // of both
+	Images     int      `json:"images" lisp:"images"`         // that boxes' specs and archives gave and no box used, and archives of build!
+	Layers     int      `json:"layers" lisp:"layers"`         // of images that are gone
+	Bytes      int64    `json:"bytes" lisp:"bytes"`           // of all these
 	Journal    bool     `json:"journal" lisp:"journal"`       // its retention was applied
 	Errors     []string `json:"errors,omitempty" lisp:"errors,omitempty"`
 }
 
 // GC removes what ended long ago: the session files of spawns, but for those that run or wait for a person's answer, and
-// failed deliveries of webhooks. It applies the journal's retention. What cannot be removed is told of, and the rest is.
+// failed deliveries of webhooks, images that no box used and what of them is left. It applies the journal's retention. What cannot be removed is told of, and the rest is.
 func (c *Core) GC(ctx context.Context, by control.By, o GCOptions) (GCReport, error) {
 	if o.Keep < 0 {
 		return GCReport{}, fmt.Errorf("gc: got an age below zero, want 0 for %s, or more", DefaultKeep)
@@ -54,6 +56,7 @@ func (c *Core) GC(ctx context.Context, by control.By, o GCOptions) (GCReport, er
 	g := &collector{ctx: ctx, state: state, before: time.Now().Add(-o.Keep), report: GCReport{Dry: o.Dry}}
 	g.sessions()
 	g.deliveries()
+	g.images()
 	if err := ctx.Err(); err != nil {
 		return g.report, fmt.Errorf("gc: stopped: %w", context.Cause(ctx))
 	}
@@ -64,7 +67,7 @@ func (c *Core) GC(ctx context.Context, by control.By, o GCOptions) (GCReport, er
 		g.fail(err)
 	}
 	return g.report, c.recordControl(by, "gc", map[string]any{"keep": o.Keep.String(), "sessions": g.report.Sessions,
-		"deliveries": g.report.Deliveries, "bytes": g.report.Bytes})
+		"deliveries": g.report.Deliveries, "images": g.report.Images, "layers": g.report.Layers, "bytes": g.report.Bytes})
 }
 
 func (c *Core) retainNow(ctx context.Context, r *GCReport) error {

@@ -5,7 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Collected is what GC removed, or would remove.
@@ -15,9 +17,37 @@ type Collected struct {
 	Bytes  int64 `json:"bytes" lisp:"bytes"`
 }
 
+// Expire takes names away from images that no box used since a time, of those whose name is meant. GC then removes the
+// layers.
+func (s *Store) Expire(before time.Time, dry bool, meant func(name string) bool) (gone []string, err error) {
+	all, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range all {
+		st, err := os.Stat(s.imagePath(r.Name))
+		if err != nil || st.ModTime().After(before) || !meant(r.Name) {
+			continue
+		}
+		if !dry {
+			if err := os.Remove(s.imagePath(r.Name)); err != nil {
+				return gone, err
+			}
+		}
+		gone = append(gone, r.Name)
+	}
+	return gone, nil
+}
+
+// used notes that a box runs on an image: see Expire.
+func (s *Store) used(name string) {
+	now := time.Now()
+	_ = os.Chtimes(s.imagePath(name), now, now) // another's store: what it forgets can be built again
+}
+
 // GC removes layers that no image has, and what loads that were cut off left. While a box runs on an image of the store, or
-// an image is loaded, it refuses.
-func (s *Store) GC(ctx context.Context, dry bool) (Collected, error) {
+// an image is loaded, it refuses. Images that are without are counted as none, for a dry run.
+func (s *Store) GC(ctx context.Context, dry bool, without ...string) (Collected, error) {
 	var c Collected
 	if _, err := os.Stat(s.layers()); missing(err) {
 		return c, nil
@@ -33,6 +63,9 @@ func (s *Store) GC(ctx context.Context, dry bool) (Collected, error) {
 	}
 	used := map[string]bool{}
 	for _, i := range images {
+		if slices.Contains(without, i.Name) {
+			continue
+		}
 		for _, l := range i.Layers {
 			used[l] = true
 		}

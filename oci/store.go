@@ -264,6 +264,7 @@ func (s *Store) Use(name string) (root Root, release func(), err error) {
 		release()
 		return Root{}, nil, err
 	}
+	s.used(r.Name)
 	return root, release, nil
 }
 

@@ -47,8 +47,8 @@ type Report struct {
 	Skipped   []string `json:"skipped,omitempty"`
 }
 
-// leftOut are names in the state directory that are of no use elsewhere, or a secret of this place.
-var leftOut = []string{"admin.token", "control.sock", "daemon.pid", "deps", "cache"}
+// leftOut are names in the state directory that are of no use elsewhere, can be made again, or are a secret of this place.
+var leftOut = []string{"admin.token", "control.sock", "daemon.pid", "deps", "cache", "oci"}
 
 // Make copies the home.
 func Make(ctx context.Context, conf Config) (Report, error) {

@@ -111,7 +111,7 @@ func (thawCmd) Help() string {
 
 // Help implements kong.HelpProvider.
 func (gcCmd) Help() string {
-	return `Removes session files of spawns, and deliveries of webhooks that failed, which are older than --keep. The journal follows its own rule, (zeno.journal/retention! …), which a running zeno applies at once.
+	return `Removes session files of spawns, deliveries of webhooks that failed, and images of boxes' specs that no box used, which are older than --keep, with layers that no image has. The journal follows its own rule, (zeno.journal/retention! …), which a running zeno applies at once.
 
 Examples:
 
