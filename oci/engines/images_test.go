@@ -42,11 +42,11 @@ func sources(t *testing.T) map[string]func(t *testing.T) *image {
 	return map[string]func(t *testing.T) *image{
 		"dpkg": func(t *testing.T) *image {
 			need.Program(t, "dpkg-query", "dpkg")
-			return build(t, oci.Builder{Host: &dpkg.Source{}}, oci.Spec{Name: "zeno-dpkg", Layers: 5, Cmd: speaks, Base: oci.Base{Host: []string{"dash", "coreutils", "ca-certificates"}, Changed: "take"}}, said)
+			return build(t, oci.Builder{Host: &dpkg.Source{}}, oci.Spec{Name: "zeno-dpkg", Layers: 5, Entrypoint: speaks[:2], Cmd: speaks[2:], Base: oci.Base{Host: []string{"dash", "coreutils", "ca-certificates"}, Changed: "take"}}, said)
 		},
 		"nix": func(t *testing.T) *image {
 			flake := nixflake.Need(t)
-			return build(t, withNix(t), oci.Spec{Name: "zeno-nix", Packages: []string{flake + "#hello", flake + "#sh", flake + "#cacert"}, Cmd: greets()}, "from-lib\n"+said)
+			return build(t, withNix(t), oci.Spec{Name: "zeno-nix", Packages: []string{flake + "#hello", flake + "#sh", flake + "#cacert"}, Cmd: greets(), User: "1000:1000"}, "from-lib\nran\n1000\n/work\n")
 		},
 		"oci base": func(t *testing.T) *image {
 			return onBase(t, oci.Base{OCI: pushed(t, base(t))})

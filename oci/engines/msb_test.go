@@ -46,26 +46,22 @@ func msb(t *testing.T, i *image) {
 			t.Fatalf("loaded: got %+v, want the layer %s", seen, l.DiffID)
 		}
 	}
-	for _, format := range []string{"docker", "oci"} {
-		file := filepath.Join(t.TempDir(), "saved.tar")
-		run("save", "--format", format, "-o", file, ref)
-		same(t, i, file)
-	}
-}
-
-// same tells that a file holds the image: for one who runs it, and file by file.
-func same(t *testing.T, i *image, file string) {
-	a, err := oci.OpenArchive(context.Background(), file, oci.Limits{})
-	must(t, err)
-	defer a.Close()
-	if diff := cmp.Diff(i.Config.Config, a.Images[0].Config.Config); diff != "" {
-		t.Errorf("configuration (-want +got):\n%s", diff)
-	}
 	of, err := oci.OpenArchive(context.Background(), i.file, oci.Limits{})
 	must(t, err)
 	defer of.Close()
-	if diff := cmp.Diff(listed(t, of.Images[0]), listed(t, a.Images[0])); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
+	files := listed(t, of.Images[0])
+	for _, format := range []string{"docker", "oci"} {
+		file := filepath.Join(t.TempDir(), "saved.tar")
+		run("save", "--format", format, "-o", file, ref)
+		a, err := oci.OpenArchive(context.Background(), file, oci.Limits{})
+		must(t, err)
+		defer a.Close()
+		if diff := cmp.Diff(i.Config.Config, a.Images[0].Config.Config); diff != "" {
+			t.Errorf("%s: configuration (-want +got):\n%s", format, diff)
+		}
+		if diff := cmp.Diff(files, listed(t, a.Images[0])); diff != "" {
+			t.Errorf("%s: files (-want +got):\n%s", format, diff)
+		}
 	}
 }
 
