@@ -35,7 +35,7 @@ func (h *Host) osCommands() []value.Builtin {
 			func(t *Thread, dir, name string, args ...string) Value {
 				return h.command(t, "sh-from", name, command{Args: args, Dir: dir})
 			}),
-		def("exec", "([name opts])", "Runs a program and waits for it. Options: :args a vector of strings; :dir where it runs; :env a map of variables besides the program's own; :stdin a string or a reader; :stdout and :stderr writers, which then get what would be :out and :err; :timeout after which it is killed, such as \"30s\"; :max-output the most bytes of :out and :err each."+resultDoc,
+		def("exec", "([name opts])", "Runs a program and waits for it. Options: :args a vector of strings; :dir where it runs; :env a map of variables besides the program's own; :stdin a string, a reader, or :pipe for what *in* reads; :stdout and :stderr writers, which then get what would be :out and :err; :timeout after which it is killed, such as \"30s\"; :max-output the most bytes of :out and :err each."+resultDoc,
 			func(t *Thread, name string, c *command) Value { return h.command(t, "exec", name, c.orZero()) }),
 		def("start", "([name opts])", "Starts a program without waiting for it, and gives the number of its process. Options as of exec; what it prints is dropped unless :stdout and :stderr say where it goes. It is killed when the program ends.",
 			func(t *Thread, name string, c *command) Value { return h.start(t, name, c.orZero()) }),
@@ -104,6 +104,10 @@ func (c command) streams(t *Thread, who string) (in io.Reader, out, errs io.Writ
 	switch {
 	case c.Stdin.Kind() == value.KindString:
 		in = strings.NewReader(c.Stdin.Text())
+	case value.Identical(c.Stdin, value.Kw("pipe")): // as Joker says it: what this program is given to read
+		if v := t.Env.Core.Var("*in*"); v != nil {
+			in = readerOf(t, who, v.Get(t))
+		}
 	case !c.Stdin.IsNil():
 		in = readerOf(t, who, c.Stdin)
 	}

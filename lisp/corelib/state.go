@@ -370,5 +370,13 @@ func changeMeta(t *Thread, who string, ref Value, f func(Value) Value) Value {
 		panic(value.TypeError(t, who, m, "a map or nil"))
 	}
 	v.ReplaceMeta(m)
+	v.Private.Store(flagged(t, m, "private"))
+	v.Macro.Store(flagged(t, m, "macro"))
 	return m
+}
+
+// flagged tells whether metadata has a key with a true value.
+func flagged(t *Thread, m Value, key string) bool {
+	x, ok := value.Get(t, m, value.Kw(key))
+	return ok && x.Truthy()
 }

@@ -98,6 +98,9 @@ func nameOf(t *Thread, v Value) Value {
 		t.Charge(48)
 		return value.Str(value.As[value.Keyword](v).Name)
 	}
+	if f, ok := value.HostOf[interface{ Name() string }](v); ok { // an open file, as in Joker
+		return value.Str(f.Name())
+	}
 	panic(value.TypeError(t, "name", v, "a symbol, keyword or string"))
 }
 
