@@ -2,10 +2,15 @@ package core
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -256,20 +261,55 @@ func specName(spec *oci.Spec, secrets []string) (string, error) {
 	return "spec:" + spec.Hash()[:32] + state(*spec), full.Validate(secrets)
 }
 
-// state tells states of the file that a spec builds from apart.
+// state tells states of the files that a spec builds from apart: of the host's packages, an archive, flakes in directories.
+// What stands behind the name of a flake or a registry is not asked for: that takes a network.
 func state(spec oci.Spec) string {
+	out := ""
 	file := spec.Base.Tar
 	if len(spec.Base.Host) > 0 {
 		file = dpkg.StatusFile
 	}
-	if file == "" {
+	if st, err := os.Stat(file); file != "" && err == nil { // else building says what is wrong
+		out = fmt.Sprintf("-%x-%x", st.ModTime().UnixNano(), st.Size())
+	}
+	if h := flakeState(spec.Packages); h != "" {
+		out += "-" + h
+	}
+	return out
+}
+
+// maxFlake is how many files of flakes are looked at.
+const maxFlake = 20_000
+
+// flakeState changes with the files of flakes that are directories; "" where there is none.
+func flakeState(packages []string) string {
+	dirs := map[string]bool{}
+	for _, p := range packages {
+		flake, _, named := strings.Cut(p, "#")
+		flake, _, _ = strings.Cut(strings.TrimPrefix(flake, "path:"), "?")
+		if named && (isPath(flake) || flake == "." || flake == "..") {
+			dirs[flake] = true
+		}
+	}
+	if len(dirs) == 0 {
 		return ""
 	}
-	st, err := os.Stat(file)
-	if err != nil {
-		return "" // building says what is wrong
+	h, n := sha256.New(), 0
+	for _, d := range slices.Sorted(maps.Keys(dirs)) {
+		_ = filepath.WalkDir(d, func(path string, e fs.DirEntry, err error) error {
+			if n++; err != nil || n > maxFlake {
+				return fs.SkipAll
+			}
+			if e.IsDir() && e.Name() == ".git" {
+				return fs.SkipDir
+			}
+			if st, err := e.Info(); err == nil && !e.IsDir() {
+				fmt.Fprintf(h, "%q %d %d %v\n", path, st.ModTime().UnixNano(), st.Size(), st.Mode())
+			}
+			return nil
+		})
 	}
-	return fmt.Sprintf("-%x-%x", st.ModTime().UnixNano(), st.Size())
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // file loads the image of an archive where it is not there. It is called by its content.

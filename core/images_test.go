@@ -20,7 +20,7 @@ import (
 )
 
 // boxing gives an instance that makes boxes.
-func boxing(t *testing.T) *core.Core {
+func boxing(t *testing.T, change ...func(*core.Config)) *core.Core {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		need.Skip(t, "the native backend is Linux only")
@@ -31,7 +31,11 @@ func boxing(t *testing.T) *core.Core {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	c, err := core.New(core.Config{Stage2: stage2})
+	conf := core.Config{Stage2: stage2}
+	for _, f := range change {
+		f(&conf)
+	}
+	c, err := core.New(conf)
 	if err != nil {
 		t.Fatal(err)
 	}
