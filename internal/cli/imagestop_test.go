@@ -108,3 +108,29 @@ func TestInterruptedNix(t *testing.T) {
 		}
 	}
 }
+
+// Every spec of the guide is one.
+func TestSpecsOfTheGuide(t *testing.T) {
+	text, err := os.ReadFile("../../docs/guide/images.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for i, block := range strings.Split(string(text), "```") {
+		spec, ok := strings.CutPrefix(block, "clojure\n{")
+		if i%2 == 0 || !ok {
+			continue
+		}
+		n++
+		file := filepath.Join(t.TempDir(), "spec.joke")
+		if err := os.WriteFile(file, []byte("{"+spec), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (&imageBuild{Spec: file}).read(&app{}); err != nil {
+			t.Errorf("{%s: %v", spec, err)
+		}
+	}
+	if n < 5 {
+		t.Errorf("got %d specs, want 5", n)
+	}
+}
