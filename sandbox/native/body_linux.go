@@ -26,6 +26,7 @@ type body struct {
 	owner   int    // of the programs' streams on the host; -1 is the caller
 	gone    chan struct{}
 	open    chan struct{} // closed when the first program was started: more may be
+	guest   bool          // it runs under gVisor: its processes are no children of its first
 
 	mu       sync.Mutex
 	proc     *process
@@ -60,9 +61,13 @@ func (y *body) kill(reason string) {
 	if y.killed == "" {
 		y.killed = reason
 	}
-	if y.proc != nil && !y.ended {
-		syscall.Kill(y.proc.pid, syscall.SIGKILL)
+	if y.proc == nil || y.ended {
+		return
 	}
+	if y.guest {
+		y.group.kill()
+	}
+	syscall.Kill(y.proc.pid, syscall.SIGKILL)
 }
 
 func (y *body) reason() string {

@@ -288,5 +288,17 @@ func (g *group) peak() int64 {
 	return n
 }
 
+// kill kills what is in the groups, also in groups below them.
+func (g *group) kill() {
+	for _, d := range g.paths() {
+		_ = filepath.WalkDir(d, func(path string, e os.DirEntry, err error) error {
+			if err == nil && e.IsDir() {
+				killGroup(path)
+			}
+			return nil
+		})
+	}
+}
+
 // remove removes the groups; they are empty, but the kernel may need a moment to know it.
 func (g *group) remove() error { return removeGroups(g.paths()) }

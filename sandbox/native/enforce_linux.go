@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"runtime"
 
 	"golang.org/x/sys/unix"
@@ -24,18 +23,20 @@ func (b *Backend) enforceable(s *sandbox.Spec) error {
 	switch {
 	case s.Backend != "" && s.Backend != "native":
 		return refuse(":backend :"+s.Backend, "this is the native backend", "")
-	case s.Runtime == "runsc":
-		return refuse(":runtime :runsc", runscWhy(), "leave :runtime out for the native one, or use :backend :msb for a kernel of the box's own")
 	case s.Image != "" && s.Image != "host" && len(s.Root.Layers) == 0:
 		return refuse(":image", fmt.Sprintf("%q is not loaded", s.Image), "load it with zeno image load, or leave :image out for a view of this host")
 	case s.Egress.Default != sandbox.EgressNone && s.Proxy == nil:
 		return refuse(":egress :"+s.Egress.Default, "there is no proxy for the box's network", "give the run a Proxy")
+	case s.Runtime == "runsc":
 	case b.host.landlock == 0:
 		return refuse("that /proc and /sys take no write", "this kernel has no landlock",
 			"boot with lsm=landlock,… (Linux 5.13 or later has it), or use :backend :msb")
 	}
 	if err := checkSockets(s.Read); err != nil {
 		return err
+	}
+	if s.Runtime == "runsc" {
+		return b.refuseGuest(s)
 	}
 	if b.host.cgroups.usable() {
 		return nil
@@ -45,13 +46,6 @@ func (b *Backend) enforceable(s *sandbox.Spec) error {
 			"give a whole number, or give zeno a cgroup (systemd-run --user --scope -p Delegate=yes zeno …)")
 	}
 	return nil
-}
-
-func runscWhy() string {
-	if _, err := exec.LookPath("runsc"); err != nil {
-		return "runsc is not installed"
-	}
-	return "the native backend does not drive runsc"
 }
 
 // limitReport says how the bounds of a box are held here.

@@ -20,6 +20,10 @@ func (b *Backend) Exec(ctx context.Context, name string, spec sandbox.ExecSpec) 
 	if y == nil {
 		return sandbox.Result{}, b.elsewhere(ctx, name)
 	}
+	if y.guest {
+		return sandbox.Result{}, &sandbox.Unenforceable{Backend: "native", What: "exec with :runtime :runsc",
+			Why: "a program that gVisor was asked to start cannot be ended without the box", Fix: "run it in a box of its own, or leave :runtime out"}
+	}
 	full := sandbox.Spec{Argv: spec.Argv, In: spec.In, Env: spec.Env, Workdir: or(spec.Workdir, y.spec.Workdir), Timeout: spec.Timeout,
 		MaxOut: spec.MaxOut, Stdin: spec.Stdin, Stdout: spec.Stdout, Stderr: spec.Stderr, Name: name, User: y.spec.User}.Defaults()
 	if err := full.ValidateExec(); err != nil {

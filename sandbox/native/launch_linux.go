@@ -28,10 +28,12 @@ var stageEnv = []string{"GOMAXPROCS=1", "GODEBUG=containermaxprocs=0,updatemaxpr
 
 // process is the first process of a box, seen from the host.
 type process struct {
-	pid   int
-	start uint64
-	ctl   *os.File // the control socket, in non-blocking mode
-	ended bool     // and reaped
+	pid    int
+	start  uint64
+	ctl    *os.File // the control socket, in non-blocking mode; nil of a runsc
+	ended  bool     // and reaped, with status and usage
+	status syscall.WaitStatus
+	usage  syscall.Rusage
 }
 
 // fork starts stage two in new namespaces. The child shares this process's memory until it executes, as vfork's does:
@@ -293,11 +295,12 @@ func (p *process) end() {
 	}
 	p.ended = true
 	syscall.Kill(p.pid, syscall.SIGKILL) // not reaped yet: the number is still its own
-	var status syscall.WaitStatus
 	for {
-		if _, err := syscall.Wait4(p.pid, &status, 0, nil); err != syscall.EINTR {
+		if _, err := syscall.Wait4(p.pid, &p.status, 0, &p.usage); err != syscall.EINTR {
 			break
 		}
 	}
-	p.ctl.Close()
+	if p.ctl != nil {
+		p.ctl.Close()
+	}
 }

@@ -21,6 +21,8 @@ type Config struct {
 	Stage2 string
 	// Self says that this program's main calls stage2.Main, before anything else, when stage2.Word is its first argument.
 	Self bool
+	// Runsc is gVisor's program, for :runtime :runsc. Empty: runsc on PATH.
+	Runsc string
 	// Images knows images by name. Nil: only the host's own view, and a Spec with a Root.
 	Images sandbox.Images
 	// Events hears what happens to boxes; it must not block. Optional.

@@ -23,8 +23,26 @@ func (b *Backend) Probe(ctx context.Context) sandbox.Report {
 	r.Checks = append(r.Checks,
 		sandbox.Check{What: "disk", OK: true, How: "the root is a tmpfs of that size; a volume is watched every 100 ms"},
 		b.probeVolume(ctx),
-		sandbox.Check{What: "runsc", How: runscWhy(), Fix: "use :backend :msb for a kernel of the box's own"})
+		b.probeGuest(ctx))
 	return r
+}
+
+// probeGuest tries a box under gVisor.
+func (b *Backend) probeGuest(ctx context.Context) sandbox.Check {
+	c := sandbox.Check{What: "runsc"}
+	res, err := b.run(ctx, ptr(sandbox.Spec{Argv: []string{"true"}, Runtime: "runsc", Timeout: 10 * time.Second}.Defaults()))
+	var no *sandbox.Unenforceable
+	switch {
+	case err == nil && res.Exit == 0:
+		c.OK, c.How = true, "a box ran under gVisor"
+	case errors.As(err, &no):
+		c.How, c.Fix = no.Why, no.Fix
+	case err != nil:
+		c.How, c.Fix = err.Error(), gvisorFix
+	default:
+		c.How, c.Fix = "a box under gVisor: "+firstLine(res.Err), gvisorFix
+	}
+	return c
 }
 
 // probeRun tries namespaces, mounts, network and filter: a box that runs what every system has.

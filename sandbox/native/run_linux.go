@@ -40,6 +40,9 @@ func (b *Backend) run(ctx context.Context, spec *sandbox.Spec) (sandbox.Result, 
 	if err := b.enforceable(spec); err != nil {
 		return sandbox.Result{}, err
 	}
+	if spec.Runtime == "runsc" {
+		return b.runGuest(ctx, spec)
+	}
 	seat, err := b.takeSeat()
 	if err != nil {
 		return sandbox.Result{}, err

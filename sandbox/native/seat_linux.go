@@ -43,6 +43,18 @@ func (s *seat) make() error {
 		s.base = base
 		s.undo = append(s.undo, release)
 	}
+	if err := s.claim(); err != nil {
+		return err
+	}
+	if s.proc, err = fork(prog, s.group, s.base, h.dumpable); err != nil {
+		return err
+	}
+	return s.note(record{Pid: s.proc.pid, PidStart: s.proc.start})
+}
+
+// claim writes the record and makes the cgroups.
+func (s *seat) claim() (err error) {
+	h := &s.b.host
 	rec := &record{ID: s.id, Owner: os.Getpid(), OwnerStart: h.start}
 	var g *group
 	if h.cgroups.usable() {
@@ -63,10 +75,7 @@ func (s *seat) make() error {
 		s.group = g
 		s.undo = append(s.undo, s.removeGroup)
 	}
-	if s.proc, err = fork(prog, g, s.base, h.dumpable); err != nil {
-		return err
-	}
-	return s.note(record{Pid: s.proc.pid, PidStart: s.proc.start})
+	return nil
 }
 
 func (s *seat) removeGroup() {
