@@ -13,6 +13,9 @@ import (
 // LoadMSB takes an image into msb: of an archive, a layout directory or a registry, see Load. Layers that msb has are not
 // moved, and nothing is unpacked here.
 func (i *Images) LoadMSB(ctx context.Context, b *msb.Backend, from, pick, name string) (ImageResult, error) {
+	if err := b.CanLoad(ctx); err != nil {
+		return ImageResult{}, err
+	}
 	img, name, done, err := i.open(ctx, from, pick, name)
 	if err != nil {
 		return ImageResult{}, err
@@ -27,7 +30,10 @@ func (i *Images) BuildAndLoadMSB(ctx context.Context, b *msb.Backend, spec oci.S
 }
 
 func (i *Images) buildMSB(ctx context.Context, b *msb.Backend, spec oci.Spec, ref string, secrets []string) (ImageResult, error) {
-	spec.Compress = ""
+	if err := b.CanLoad(ctx); err != nil {
+		return ImageResult{}, err
+	}
+	spec.Compress = "" // what does not leave this machine is not worth it
 	built, err := i.builder(secrets).Build(ctx, spec)
 	if err != nil {
 		return ImageResult{}, err
@@ -40,7 +46,7 @@ func (i *Images) buildMSB(ctx context.Context, b *msb.Backend, spec oci.Spec, re
 
 func (i *Images) putMSB(ctx context.Context, b *msb.Backend, ref string, img *oci.Image) (ImageResult, error) {
 	i.say("%s: msb takes it", ref)
-	settled, err := i.save(ctx, img, "none", &msb.Sink{Backend: b, Ref: ref})
+	settled, err := i.save(ctx, img, "", &msb.Sink{Backend: b, Ref: ref})
 	if err != nil {
 		return ImageResult{}, err
 	}

@@ -44,8 +44,8 @@ func (i *Image) manifest() ([]byte, error) {
 }
 
 // Settle gives the image with what its layers are stored as known: compressed where kind is gzip or zstd and they are not,
-// and all plain where it is none, since tools take an archive's layers for what the first is. What has to be written for
-// that is in dir, which release removes.
+// all plain where it is none, since tools take an archive's layers for what the first is, and as they are where it is "".
+// What has to be written for that is in dir, which release removes.
 func (i *Image) Settle(ctx context.Context, kind, dir string) (img *Image, release func(), err error) {
 	out := *i
 	out.Layers = make([]Layer, len(i.Layers))
@@ -89,6 +89,7 @@ func (i *Image) name() error {
 // stored gives the layer as kind says; what has to be written for that is the file.
 func (l Layer) stored(ctx context.Context, kind, file string) (Layer, error) {
 	switch {
+	case kind == "":
 	case kind == "none" && l.MediaType != mediaPlain:
 		return l.expand(ctx, file)
 	case kind != "none" && l.MediaType == mediaPlain:

@@ -27,6 +27,12 @@ func (b *Backend) loader(ctx context.Context) (*tool, error) {
 	return t, t.version(ctx)
 }
 
+// CanLoad says what is missing for msb to take images. It takes no virtualisation.
+func (b *Backend) CanLoad(ctx context.Context) error {
+	_, err := b.loader(ctx)
+	return err
+}
+
 // Sink is an oci.Sink: msb's images. Nothing is written but by msb, which pulls the layers that it does not have from a
 // registry in this process.
 type Sink struct {

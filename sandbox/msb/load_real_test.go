@@ -87,6 +87,15 @@ func TestTheRealProgramPulls(t *testing.T) {
 		}
 		t.Logf("%s: %d bytes", name, s.Moved)
 	}
+	for _, kind := range []string{"gzip", "zstd", "none"} { // as a base may have them
+		s := &Sink{Backend: b, Ref: "kinds:" + kind}
+		img, err := oci.Save(ctx, made(t, ps, "kinds").Image, kind, t.TempDir(), s)
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
+		} else if got := known(t, tl, s.Ref); got != img.Digest {
+			t.Errorf("%s: got digest %s, want %s", kind, got, img.Digest)
+		}
+	}
 	had, err := b.Images(ctx)
 	if err != nil || had["zeno-test:1"] == "" || had["registry.example/me/zeno-test:1"] == "" {
 		t.Errorf("got %v %v, want the images", had, err)
