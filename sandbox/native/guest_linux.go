@@ -139,6 +139,26 @@ func (b *Backend) discardGuest(g *guest, s *seat) {
 	}
 }
 
+// reapGuest ends what a zeno that is gone left of a box under gVisor; of another box it finds nothing.
+func (b *Backend) reapGuest(r *record) error {
+	dir := b.guestDir(r.ID)
+	if _, err := os.Stat(dir); err != nil {
+		return nil
+	}
+	for _, d := range r.Cgroups {
+		killGroup(d)
+		if err := removeBelow(d); err != nil {
+			return err
+		}
+	}
+	if runsc, err := b.runsc(); err == nil {
+		if err := (&guest{runsc: runsc, dir: dir, id: "zeno-" + r.ID}).delete(); err != nil {
+			b.event("leftover", r.Name, "%v", err)
+		}
+	}
+	return os.RemoveAll(dir) // its mounts went with its processes
+}
+
 // removeBelow removes the groups that were made within a box's.
 func removeBelow(dir string) error {
 	var errs []error

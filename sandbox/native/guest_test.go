@@ -3,10 +3,12 @@
 package native_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -255,4 +257,73 @@ func TestGVisorThatCannotBeEnforced(t *testing.T) {
 			t.Errorf("%s: got %v, want %q refused", name, err, tt.want)
 		}
 	}
+}
+
+// A zeno that is killed leaves a box under gVisor to the next one, which ends it and removes its bundle and its groups.
+func TestAKilledZenoLeavesNoGuest(t *testing.T) {
+	if state := os.Getenv("ZENO_TEST_GUEST"); state != "" {
+		b := backend(t, func(c *native.Config) { c.StateDir, c.Runsc = state, os.Getenv("ZENO_TEST_RUNSC") })
+		_, _ = b.Run(context.Background(), sandbox.Spec{Name: "guest", Runtime: "runsc", Stdout: os.Stdout,
+			Argv: []string{"sh", "-c", "setsid sleep 4321 & echo inside; sleep 4321"}})
+		return
+	}
+	b, _ := underGVisor(t)
+	if b == nil {
+		return
+	}
+	state := t.TempDir()
+	runsc := filepath.Join(t.TempDir(), "runsc")
+	if err := os.WriteFile(runsc, fmt.Appendf(nil, asRunsc, runsc+".said", need.Program(t, "runc", "runc")), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), "ZENO_TEST_GUEST="+state, "ZENO_TEST_RUNSC="+runsc, "ZENO_TEST_STAGE2="+stage2Path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "inside"; {
+	}
+	next := backend(t, func(c *native.Config) { c.StateDir, c.Runsc = state, runsc })
+	ps, err := next.PS(context.Background())
+	if err != nil || len(ps) != 1 {
+		t.Fatalf("ps: got %+v %v, want the guest", ps, err)
+	}
+	records, _ := filepath.Glob(state + "/boxes/*.json")
+	for begin := time.Now(); len(sleepers()) < 2 && time.Since(begin) < 10*time.Second; time.Sleep(20 * time.Millisecond) {
+	}
+	if len(records) != 1 || len(sleepers()) != 2 {
+		t.Errorf("got the records %v and %d processes, want one and two", records, len(sleepers()))
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	found, err := next.Reap(context.Background())
+	if err != nil || len(found) != 1 || found[0] != "guest" {
+		t.Errorf("reap: got %v %v", found, err)
+	}
+	if left, _ := filepath.Glob(state + "/boxes/*"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if groups := groupsLeft([]string{strings.TrimSuffix(filepath.Base(records[0]), ".json")}); len(groups) > 0 {
+		t.Errorf("left: %v", groups)
+	}
+	for begin := time.Now(); len(sleepers()) > 0; time.Sleep(20 * time.Millisecond) {
+		if time.Since(begin) > 10*time.Second {
+			t.Fatalf("left: %v", sleepers())
+		}
+	}
+}
+
+// sleepers are the processes of that box.
+func sleepers() (out []string) {
+	found, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range found {
+		if text, _ := os.ReadFile(f); string(text) == "sleep\x004321\x00" {
+			out = append(out, f)
+		}
+	}
+	return out
 }

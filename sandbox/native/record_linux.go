@@ -173,15 +173,10 @@ func (b *Backend) reap(ctx context.Context, r *record) error {
 			return fmt.Errorf("record: got cgroup %q, want a name that begins with zeno-", d)
 		}
 	}
-	for _, d := range r.Cgroups {
-		if err := removeBelow(d); err != nil {
-			return err
-		}
-	}
-	if err := removeGroups(r.Cgroups); err != nil {
+	if err := b.reapGuest(r); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(b.guestDir(r.ID)); err != nil { // its mounts went with its processes
+	if err := removeGroups(r.Cgroups); err != nil {
 		return err
 	}
 	return os.Remove(b.recordPath(r.ID))
