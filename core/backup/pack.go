@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // pack writes all that is below dir to a compressed archive for this user only.
@@ -48,6 +49,7 @@ func packOne(t *tar.Writer, path, rel string, d fs.DirEntry) error {
 		return err
 	}
 	h.Name = filepath.ToSlash(rel)
+	h.ModTime = h.ModTime.Truncate(time.Second) // as it is written it would be rounded, into the future half of the time
 	h.Uid, h.Gid, h.Uname, h.Gname = 0, 0, "", ""
 	if err := t.WriteHeader(h); err != nil || !info.Mode().IsRegular() {
 		return err

@@ -226,5 +226,5 @@ func (s *Session) left(c *Capability) int {
 // Left words what an evaluation that used u leaves of the limits, for the agent to see.
 func Left(l limit.Limits, u lisp.Usage) string {
 	return fmt.Sprintf("steps %d of %d, bytes built %d of %d, output %d of %d, calls %d of %d",
-		u.Steps, l.Steps, u.Alloc, l.Alloc, u.Output, l.Output, u.Calls, l.Calls)
+		max(l.Steps-u.Steps, 0), l.Steps, max(l.Alloc-u.Alloc, 0), l.Alloc, max(l.Output-u.Output, 0), l.Output, max(l.Calls-u.Calls, 0), l.Calls)
 }

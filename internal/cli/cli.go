@@ -70,9 +70,9 @@ func (a *app) run(args []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("command line: %w", err)
 	}
-	parsed, err := parser.Parse(prepare(args))
+	parsed, err := parser.Parse(prepare(asked(args)))
 	if err != nil {
-		return usage(fmt.Errorf("%w; see zeno --help", err))
+		return usage(fmt.Errorf("%w; see %s --help", err, commandOf(err)))
 	}
 	a.home = g.Home
 	if a.log, err = g.logger(a); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/reflection-dev/zeno/core"
@@ -215,6 +216,10 @@ func (cmd *stopCmd) Run(a *app) error {
 		return err
 	}
 	defer c.Close()
+	pid, _, err := h.Served()
+	if err != nil {
+		return err
+	}
 	var s core.Status
 	err = c.Call(a.signals.ctx, "stop", map[string]any{"now": cmd.Now, "timeout-ms": cmd.Timeout.Milliseconds()}, &s)
 	if err != nil && !errors.Is(err, control.ErrCut) {
@@ -223,15 +228,16 @@ func (cmd *stopCmd) Run(a *app) error {
 	if cmd.NoWait {
 		return nil
 	}
-	return a.awaitEnd(h, c, s)
+	return a.awaitEnd(h, c, pid)
 }
 
-// awaitEnd waits until nobody serves the home, and says now and then what it is waiting for.
-func (a *app) awaitEnd(h *home.Home, c *control.Client, s core.Status) error {
-	told := time.Now()
+// awaitEnd waits until process pid serves the home no more, and says what it is waiting for where that takes long. Another
+// that serves it by then, which a service manager has started, is not waited for.
+func (a *app) awaitEnd(h *home.Home, c *control.Client, pid string) error {
+	told, last := time.Now(), ""
 	for {
-		_, served, err := h.Served()
-		if err != nil || !served {
+		now, served, err := h.Served()
+		if err != nil || !served || now != pid && now != "" {
 			return err
 		}
 		if !sleep(a.signals.ctx, 50*time.Millisecond) {
@@ -239,11 +245,28 @@ func (a *app) awaitEnd(h *home.Home, c *control.Client, s core.Status) error {
 		}
 		if time.Since(told) > 2*time.Second {
 			told = time.Now()
-			if err := c.Call(a.signals.ctx, "ps", nil, &s); err == nil {
-				fmt.Fprintf(a.std.Err, "zeno: waiting for %d spawns until %s; `zeno stop --now` does not wait\n", len(s.Spawns), s.Deadline.Local().Format("15:04:05"))
+			var s core.Status
+			if err := c.Call(a.signals.ctx, "ps", nil, &s); err != nil || strconv.Itoa(s.PID) != pid {
+				continue
+			}
+			if line := waitingFor(s); line != last {
+				last = line
+				fmt.Fprintln(a.std.Err, line)
 			}
 		}
 	}
+}
+
+// waitingFor words what keeps a zeno that was told to stop.
+func waitingFor(s core.Status) string {
+	runs := 0
+	for _, p := range s.Processes {
+		if !p.Since.IsZero() {
+			runs++
+		}
+	}
+	return fmt.Sprintf("zeno: waiting for %d spawns and %d runs of processes until %s; `zeno stop --now` does not wait",
+		len(s.Spawns), runs, s.Deadline.Local().Format("15:04:05"))
 }
 
 // Run implements `zeno logs`.

@@ -41,7 +41,7 @@ func (logsCmd) Help() string {
 
 Examples:
 
-  zeno logs -f 20260304-101500-ab12
+  zeno logs -f s4kx2v7qzjm3wtn5a
 
   zeno logs ID --json | jq -r 'select(.kind == "eval") | .data.code'`
 }
@@ -63,7 +63,7 @@ func (cancelCmd) Help() string {
 
 Example:
 
-  zeno cancel 20260304-101500-ab12 --why 'the wrong branch'`
+  zeno cancel s4kx2v7qzjm3wtn5a --why 'the wrong branch'`
 }
 
 // Help implements kong.HelpProvider.

@@ -46,7 +46,7 @@ type programCmd struct {
 }
 
 type initCmd struct {
-	Dir string `arg:"" optional:"" default:"." help:"Where to; made if it is not there."`
+	Dir string `arg:"" optional:"" default:"." help:"Where to; made if it is not there. Default: the current directory."`
 }
 
 type demoCmd struct {

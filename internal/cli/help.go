@@ -27,6 +27,8 @@ Usage:
   zeno inbox; zeno answer Q-17 TEXT       what waits for a person, and the answer
   zeno ps|logs|cancel|pause|resume|run-now|freeze|thaw|stop   operate the zeno there
   zeno gc | zeno backup DIR|FILE.tar.gz   remove what is old; copy a home, also while served
+  zeno backends [--json]                  the agent CLIs: what is installed, how to install
+  zeno sandbox run -- CMD | ps | exec | stop; volume ls | rm   boxes and what outlives them
   zeno proxy FILE --listen ADDR           the egress proxy of a box by itself
   zeno image build SPEC -o FILE | load | push | ls   what boxes run on
   zeno completions bash|zsh|fish | zeno version

@@ -20,6 +20,10 @@ func (p *programCmd) Run(a *app) error {
 	switch {
 	case p.ShowVersion:
 		return a.printVersion()
+	case p.Daemon && (len(p.Expr) > 0 || p.File != ""):
+		return usage(errors.New("--daemon: got a program besides, want none: a daemon runs init.joke of the home; zeno nrepl FILE evaluates more in it"))
+	case p.Drain < 0 || p.Drain > 0 && !p.Daemon:
+		return usage(errors.New("--drain: want --daemon with it, and a duration such as 30s"))
 	case p.Daemon:
 		return a.daemon(p.Drain)
 	case len(p.Expr) > 0:
@@ -88,7 +92,7 @@ func (a *app) source(name string) (string, error) {
 	b, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", usage(fmt.Errorf("%s: no such file and no such command; see zeno --help", name))
+		return "", usage(fmt.Errorf("%s: no such file and no such command; %ssee zeno --help", name, meant(name)))
 	case err != nil:
 		return "", usage(err)
 	}
