@@ -105,7 +105,10 @@ func (ch fnChannel) send(ctx context.Context, q ask.Ask) error {
 }
 
 // execChannel runs a command with the question as JSON on its standard input. It is done when it exits with 0.
-type execChannel struct{ argv []string }
+type execChannel struct {
+	argv []string
+	dir  string // where it runs, and a path such as ./notify begins: the home, wherever zeno was started
+}
 
 func (ch execChannel) name() string { return fmt.Sprintf("{:exec %q}", ch.argv) }
 
@@ -115,6 +118,7 @@ func (ch execChannel) send(ctx context.Context, q ask.Ask) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, ch.argv[0], ch.argv[1:]...)
+	cmd.Dir = ch.dir
 	cmd.Stdin = bytes.NewReader(append(in, '\n'))
 	var out tailBuffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -196,7 +200,11 @@ func (c *Core) channelOf(t *value.Thread, v value.Value) (channel, error) {
 		case !f.Send.IsNil() && len(f.Exec) == 0 && isFunction(f.Send):
 			return fnChannel{c, f.Send}, nil
 		case f.Send.IsNil() && len(f.Exec) > 0 && f.Exec[0] != "":
-			return execChannel{f.Exec}, nil
+			dir := ""
+			if h := c.conf.Home; h != nil {
+				dir = h.Dir
+			}
+			return execChannel{f.Exec, dir}, nil
 		}
 		return nil, errors.New("channel: got a map without just one of :send, a function, and :exec, a command; want one of them")
 	}

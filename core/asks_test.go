@@ -358,6 +358,11 @@ func TestChannels(t *testing.T) {
 	eval(t, c, `(go)`)
 	waitFor(t, "the command", func() bool { b, _ := os.ReadFile(out); return strings.Contains(string(b), `"id":"Q-1"`) })
 	want(t, c, `@sent`, `["Which colour?"]`)
+	for _, e := range []string{`(ask/channel! {:exec ["./notify"]})`, `(spit (str (zeno.home/dir) "/notify") "#!/bin/sh\ncat > notified\n")`, `(joker.os/sh "chmod" "755" (str (zeno.home/dir) "/notify"))`} {
+		eval(t, c, e)
+	}
+	eval(t, c, `(go)`) // a path is one of the home, wherever zeno was started
+	waitFor(t, "the command of the home", func() bool { return strings.Contains(eval(t, c, `(try (slurp (str (zeno.home/dir) "/notified")) (catch Error _ ""))`), "Q-2") })
 	for src, text := range map[string]string{
 		`(ask/channel! :mail)`:                       `got :mail, want :repl, :http`,
 		`(ask/channel! {:send 1})`:                   `want one of them`,

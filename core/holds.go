@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -134,9 +135,9 @@ const maxLease = 366 * 24 * time.Hour
 func (c *Core) holdFunctions() []value.Builtin {
 	return []value.Builtin{
 		bind.Func("revoke!", "([who name] [who name {:keys [why]}])",
-			"Takes a capability from a role (a keyword) or a spawn (its id), at its next call, also while it runs. It stays so until (restore! who name), across restarts.", c.revoke),
+			"Takes a capability from a role (a keyword) or a spawn (its id), at its next call, also while it runs. It stays so until (restore! who name), across restarts. Gives false, and says why, where nothing of that name is granted at the moment.", c.revoke),
 		bind.Func("lease!", "([who name {:keys [for fn why]}])",
-			`Lets a capability be called for so long from now on, such as {:for "10m"}; after that it fails at its next call. With :fn, a function or capability map, it is lent beyond the grant.`, c.lease),
+			`Lets a capability be called for so long from now on, such as {:for "10m"}; after that it fails at its next call. With :fn, a function or capability map, it is lent beyond the grant. Gives false, and says why, where it changes nothing at the moment.`, c.lease),
 		bind.Func("restore!", "([who name])", "Ends what revoke! or lease! said: the grant alone counts again. Tells whether there was anything.", c.restore),
 		bind.Func("held", "([])", "Lists what is revoked or leased: [{:who … :name … :until … :why … :at …}].", c.held),
 	}
@@ -165,34 +166,65 @@ func (c *Core) hold(ctx context.Context, h budget.Hold, kind string) error {
 	return err
 }
 
-func (c *Core) revoke(ctx context.Context, who whoForm, name string, f *whyForm) error {
+// missed tells why what is said of a capability changes nothing at the moment, which is most often a slip of the pen; ""
+// where it does, or where nobody can tell.
+func (c *Core) missed(ctx context.Context, who budget.Who, name string) string {
+	role := who.Role
+	if who.Spawn != "" {
+		j, err := c.jobs.find(who.Spawn)
+		if err != nil {
+			return "no spawn " + who.Spawn + " runs"
+		}
+		role = j.role
+	}
+	if c.role(role).IsNil() {
+		return "role " + role + " is not registered"
+	}
+	lent := slices.ContainsFunc(c.leased.of(gateway.Caller{Role: role, Spawn: who.Spawn}), func(l *grant.Capability) bool { return l.Name == name })
+	if g, err := c.grant(ctx, role); err == nil && g.Find(name) == nil && !lent {
+		return "role " + role + " grants no " + name
+	}
+	return ""
+}
+
+// told says that what is held holds nothing yet. It gives whether it does.
+func (c *Core) told(op, name, missed string) bool {
+	if missed != "" {
+		c.warn(fmt.Sprintf("%s: %s: %s at the moment; it is held all the same, and (zeno.grant/held) lists it", op, name, missed))
+	}
+	return missed == ""
+}
+
+func (c *Core) revoke(ctx context.Context, who whoForm, name string, f *whyForm) (bool, error) {
 	if f == nil {
 		f = &whyForm{}
 	}
+	missed := c.missed(ctx, budget.Who(who), name)
 	c.leased.set(leaseKey{budget.Who(who), name}, nil)
-	return c.hold(ctx, budget.Hold{Who: budget.Who(who), Name: name, Why: f.Why}, "grant/revoked")
+	err := c.hold(ctx, budget.Hold{Who: budget.Who(who), Name: name, Why: f.Why}, "grant/revoked")
+	return err == nil && c.told("revoke!", name, missed), err
 }
 
-func (c *Core) lease(ctx context.Context, t *value.Thread, who whoForm, name string, f leaseForm) error {
+func (c *Core) lease(ctx context.Context, t *value.Thread, who whoForm, name string, f leaseForm) (bool, error) {
 	span := time.Duration(f.For)
 	if span <= 0 || span > maxLease {
-		return fmt.Errorf(`:for: got %s, want how long, such as "10m", at most %s`, span, maxLease)
+		return false, fmt.Errorf(`:for: got %s, want how long, such as "10m", at most %s`, span, maxLease)
 	}
 	l, err := c.ledger()
 	if err != nil {
-		return err
+		return false, err
 	}
 	var lent *grant.Capability
 	if !f.Fn.IsNil() {
 		if lent, err = grant.DecodeCapability(t, value.Str(name), f.Fn); err != nil {
-			return err
+			return false, err
 		}
 	}
 	err = c.hold(ctx, budget.Hold{Who: budget.Who(who), Name: name, Until: l.Now().Add(span), Why: f.Why}, "grant/leased")
 	if err == nil && lent != nil {
 		c.leased.set(leaseKey{budget.Who(who), name}, lent)
 	}
-	return err
+	return err == nil && c.told("lease!", name, c.missed(ctx, budget.Who(who), name)), err
 }
 
 func (c *Core) restore(ctx context.Context, who whoForm, name string) (bool, error) {

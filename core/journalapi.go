@@ -52,9 +52,17 @@ func (c *Core) events(ctx context.Context, t *value.Thread, f *eventsForm) (valu
 
 // eventMap is an event as the program sees it: {:seq … :at … :kind :eval …} with its data beside.
 func eventMap(t *value.Thread, e journal.Event) value.Value {
-	m := bind.Encode(t, map[string]any{"seq": e.Seq, "at": e.At, "kind": bind.Keyword(e.Kind), "role": bind.Keyword(e.Role),
-		"spawn": e.Spawn, "outcome": bind.Keyword(e.Outcome), "ms": float64(e.Elapsed.Microseconds()) / 1000})
+	m := bind.Encode(t, map[string]any{"seq": e.Seq, "at": e.At, "kind": bind.Keyword(e.Kind), "role": keywordOrNil(e.Role),
+		"spawn": e.Spawn, "outcome": keywordOrNil(e.Outcome), "ms": float64(e.Elapsed.Microseconds()) / 1000})
 	return value.Assoc(t, m, value.Kw("data"), bind.Encode(t, e.Data))
+}
+
+// keywordOrNil is the keyword of a name, nil without one: a keyword without a name could be printed and not read again.
+func keywordOrNil(name string) any {
+	if name == "" {
+		return nil
+	}
+	return bind.Keyword(name)
 }
 
 func (c *Core) anchor(ctx context.Context) (string, error) {
