@@ -29,7 +29,7 @@ const (
 	maxOutput = 1 << 20
 
 	// removeTime is how long a box that is being killed is waited for.
-	removeTime = 10 * time.Second
+	removeTime = 30 * time.Second
 )
 
 // tool is the program, found.
