@@ -149,7 +149,7 @@ func (s *Session) call(t *value.Thread, c *Capability, args []value.Value) value
 	bridge := lisp.Capability{Name: c.Name, AcceptsFns: c.AcceptsFns, Timeout: c.Timeout,
 		Call: func(ctx context.Context, args []value.Value) (value.Value, error) {
 			if c.Audit != "none" {
-				done.Args = args
+				done.Args = append([]value.Value{}, args...) // not nil, also where there are none
 			}
 			if c.Writes() {
 				var err error
