@@ -15,21 +15,12 @@ import (
 
 // TestClientOfNpm runs the client that npm has.
 func TestClientOfNpm(t *testing.T) {
-	path := npmcli.Need(t, "nrepl-client")
-	bin, _, _ := strings.Cut(path, string(os.PathListSeparator))
-	var node string
-	for _, dir := range filepath.SplitList(path) {
-		if p := filepath.Join(dir, "node"); node == "" {
-			if _, err := os.Stat(p); err == nil {
-				node = p
-			}
-		}
-	}
+	modules, node := npmcli.Modules(t, "nrepl-client"), npmcli.Node(t)
 	s := start(t, Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node, filepath.Join("testdata", "client.js"), port(s.Port()))
-	cmd.Env = []string{"PATH=" + path, "NODE_PATH=" + filepath.Dir(bin)}
+	cmd.Env = []string{"NODE_PATH=" + modules}
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()

@@ -69,6 +69,18 @@ func Need(t testing.TB, cli string) string {
 	return strings.Join(append(path, "/usr/local/bin", "/usr/bin", "/bin"), string(os.PathListSeparator))
 }
 
+// Node returns the program node 22: the distribution's own may be older.
+func Node(t testing.TB) string {
+	t.Helper()
+	need.Full(t, "it installs from npm")
+	npm, cache := tools(t)
+	bin, err := install(t, npm, cache, "node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(bin, "node")
+}
+
 // Modules returns the node_modules directory that holds the named package, for one that has no program of npm's making.
 func Modules(t testing.TB, name string) string {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reflection-dev/zeno/internal/need"
+	"github.com/reflection-dev/zeno/internal/npmcli"
 )
 
 // needs skips where a client is missing, and fails in CI.
@@ -141,18 +142,14 @@ cmp work/big again/big; cat again/f; cat work/.git/config`
 }
 
 func TestNodeWebsocket(t *testing.T) {
-	needs(t, "node")
+	node := npmcli.Node(t) // older ones have no WebSocket
 	rec := &recorder{then: websocketEcho}
 	n := clientWorld(t, rec)
-	out, code := n.run("node", "--experimental-websocket", "-e", `
-if (typeof WebSocket === "undefined") { console.log("SKIP"); process.exit(0) }
+	out, code := n.run(node, "-e", `
 const ws = new WebSocket("wss://api.example.com/ws?x=1");
 ws.onopen = () => ws.send("hello");
 ws.onmessage = e => { console.log("got " + e.data); ws.close() };
 ws.onerror = e => { console.log("error", e.message); process.exit(1) };`)
-	if out == "SKIP\n" {
-		need.Skip(t, "this node has no WebSocket")
-	}
 	if code != 0 || out != "got hello\n" {
 		t.Errorf("got %d %s\n%s", code, out, n.told())
 	}
