@@ -60,7 +60,7 @@ type askRun struct {
 
 func newAsks(c *Core) *asks {
 	a := &asks{core: c, runs: map[string]*askRun{}, busy: map[string]bool{}, owner: newOwner(), at: func(string) {}, channels: []channel{replChannel{c}}}
-	a.open = sync.OnceValues(a.openDesk)
+	a.open = lasting(a.openDesk)
 	return a
 }
 

@@ -362,7 +362,9 @@ func TestChannels(t *testing.T) {
 		eval(t, c, e)
 	}
 	eval(t, c, `(go)`) // a path is one of the home, wherever zeno was started
-	waitFor(t, "the command of the home", func() bool { return strings.Contains(eval(t, c, `(try (slurp (str (zeno.home/dir) "/notified")) (catch Error _ ""))`), "Q-2") })
+	waitFor(t, "the command of the home", func() bool {
+		return strings.Contains(eval(t, c, `(try (slurp (str (zeno.home/dir) "/notified")) (catch Error _ ""))`), "Q-2")
+	})
 	for src, text := range map[string]string{
 		`(ask/channel! :mail)`:                       `got :mail, want :repl, :http`,
 		`(ask/channel! {:send 1})`:                   `want one of them`,

@@ -44,23 +44,28 @@ type budgets struct {
 	turns  grant.Turns
 	leased leased
 
-	openLedger sync.Once
-	opened     *budget.Ledger
-	openErr    error
+	openLedger sync.Mutex
+	opened     *budget.Ledger // once it is there
+	ledgerGone bool           // Close was called
 }
 
-// ledger opens the record of what was used, at the first need of it.
+// ledger opens the record of what was used, at the first need of it. Where that fails the next need tries again.
 func (c *Core) ledger() (*budget.Ledger, error) {
-	c.openLedger.Do(func() {
-		state, err := c.state()
-		if err != nil {
-			c.openErr = err
-			return
-		}
-		c.opened, c.openErr = budget.Open(context.WithoutCancel(c.ctx), budget.Config{Path: filepath.Join(state, BudgetFile),
-			Now: c.loop.Clock().Now, OnError: c.budgetState})
-	})
-	return c.opened, c.openErr
+	c.openLedger.Lock()
+	defer c.openLedger.Unlock()
+	switch {
+	case c.opened != nil:
+		return c.opened, nil
+	case c.ledgerGone:
+		return nil, budget.ErrClosed
+	}
+	state, err := c.state()
+	if err != nil {
+		return nil, err
+	}
+	c.opened, err = budget.Open(context.WithoutCancel(c.ctx), budget.Config{Path: filepath.Join(state, BudgetFile),
+		Now: c.loop.Clock().Now, OnError: c.budgetState})
+	return c.opened, err
 }
 
 func (c *Core) budgetState(err error) {
@@ -73,7 +78,9 @@ func (c *Core) budgetState(err error) {
 }
 
 func (c *Core) closeLedger() error {
-	c.openLedger.Do(func() { c.openErr = budget.ErrClosed })
+	c.openLedger.Lock()
+	defer c.openLedger.Unlock()
+	c.ledgerGone = true
 	if c.opened == nil {
 		return nil
 	}

@@ -224,7 +224,7 @@ func TestRevokeAndLease(t *testing.T) {
 		{`(during (fn [id] (grant/restore! :worker "work")))`, []string{"revoked", `"=> :done"]`}},
 		{`[(grant/restore! :worker "work") (grant/held)]`, []string{"[false"}},
 		{`[(grant/revoke! :worker "wrok") (grant/revoke! :worker "work") (grant/revoke! :woker "work") (grant/lease! "s1" "work" {:for "1m"})]`, []string{"[false true false false]"}}, // a slip of the pen
-		{`(mapv :name (grant/held))`, []string{"wrok"}},                                                                                                                                    // holds all the same
+		{`(mapv :name (grant/held))`, []string{"wrok"}},                                                                                                                                // holds all the same
 		{`(try (grant/revoke! 7 "work") (catch Exception e (ex-message e)))`, []string{"want a role such as :worker"}},
 		{`(try (grant/lease! :worker "work" {}) (catch Exception e (ex-message e)))`, []string{":for"}},
 	} {

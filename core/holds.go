@@ -260,7 +260,11 @@ func (c *Core) held() ([]any, error) {
 // dropHolds forgets what was said about a spawn that has ended.
 func (c *Core) dropHolds(spawn string) {
 	c.leased.drop(spawn)
-	if err := c.opened.EndSpawn(context.WithoutCancel(c.ctx), spawn); err != nil {
+	l, err := c.ledger()
+	if err == nil {
+		err = l.EndSpawn(context.WithoutCancel(c.ctx), spawn)
+	}
+	if err != nil {
 		c.conf.Log.Warn("budget: failed to forget what was revoked from a spawn that has ended", "spawn", spawn, "error", err)
 	}
 }
