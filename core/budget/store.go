@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
 )
 
 // store is the file: sums by scope and quarter, the starts of the last hour, and what the operator has taken away. Every
@@ -47,6 +48,20 @@ CREATE TABLE holds (
 `}
 }
 
+// advice says what to do about a file that cannot be opened: where the disk is at fault the file is not.
+func advice(err error) string {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		switch e.Code() & 0xff {
+		case lib.SQLITE_FULL, lib.SQLITE_IOERR:
+			return "the disk refuses: look at its space, its limits and its health; the next spawn tries again"
+		case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_CANTOPEN:
+			return "give this user write access to it and its directory; the next spawn tries again"
+		}
+	}
+	return "mend it, or move it away and counting begins anew"
+}
+
 // openStore opens the file at path, or makes it; "" keeps everything in memory.
 func openStore(ctx context.Context, path string) (*store, error) {
 	dsn := "file::memory:"
@@ -66,7 +81,7 @@ func openStore(ctx context.Context, path string) (*store, error) {
 	s := &store{db}
 	if err := s.migrate(ctx); err != nil {
 		_ = db.Close()
-		return nil, fmt.Errorf("budget: %s: %w; while it cannot be read no spawn starts: mend it, or move it away and counting begins anew", path, err)
+		return nil, fmt.Errorf("budget: %s: %w; while it cannot be read no spawn starts: %s", path, err, advice(err))
 	}
 	return s, nil
 }
