@@ -71,3 +71,29 @@ func labelsOf(layers [][]Package) (out [][]string) {
 	}
 	return out
 }
+
+// One package more, or one less, leaves most layers as they are.
+func TestPlanStays(t *testing.T) {
+	all := manyPackages(134)
+	had := map[string]bool{}
+	for _, l := range plan(all, 60) {
+		had[layerKey(l, nil)] = true
+	}
+	stay := func(next []Package) (n int) {
+		for _, l := range plan(next, 60) {
+			if had[layerKey(l, nil)] {
+				n++
+			}
+		}
+		return n
+	}
+	least := 60
+	for i := range 40 {
+		more := append(slices.Clone(all), Package{Name: fmt.Sprint("new", i), Label: "new-1", Key: "new", Size: 1000})
+		less := slices.Delete(slices.Clone(all), 133-i, 134-i)
+		least = min(least, stay(more), stay(less))
+	}
+	if least < 45 {
+		t.Errorf("got %d layers that stay, want 45 of 60", least)
+	}
+}
