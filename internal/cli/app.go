@@ -103,7 +103,7 @@ func (a *app) withHome(e engine, f func(context.Context, *core.Core) error) erro
 // the home's processes are left to the instance that serves the home.
 func (a *app) withLoaded(e engine, f func(context.Context, *core.Core) error) error {
 	if e.home != nil && !e.home.Exists() {
-		return usage(fmt.Errorf("home: %s does not exist; `zeno init %s` makes one, --home names another", e.home.Dir, e.home.Dir))
+		return usage(fmt.Errorf("home: %s does not exist; `zeno init %s` makes one, --home names another", e.home.Dir, quote(e.home.Dir)))
 	}
 	e.idle = true
 	c, err := a.start(e)

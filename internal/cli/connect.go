@@ -63,7 +63,7 @@ func (a *app) address(said string) (string, error) {
 	}
 	port, err := os.ReadFile(filepath.Join(h.Dir, core.PortFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("connect: no zeno serves %s; `zeno --daemon --home %s` starts one", h.Dir, h.Dir)
+		return "", fmt.Errorf("connect: no zeno serves %s; `zeno --home %s --daemon` starts one", h.Dir, quote(h.Dir))
 	}
 	if err != nil {
 		return "", fmt.Errorf("connect: failed to find the daemon: %w", err)

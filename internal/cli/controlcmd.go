@@ -58,7 +58,7 @@ func (a *app) resolve() (*home.Home, error) {
 		return nil, usage(err)
 	}
 	if !h.Exists() {
-		return nil, usage(fmt.Errorf("home: %s does not exist; `zeno init %s` makes one, --home names another", h.Dir, h.Dir))
+		return nil, usage(fmt.Errorf("home: %s does not exist; `zeno init %s` makes one, --home names another", h.Dir, quote(h.Dir)))
 	}
 	return h, nil
 }
@@ -67,7 +67,7 @@ func stateOf(h *home.Home) string { return filepath.Join(h.Dir, "state") }
 
 // notRunning says how to start a zeno.
 func notRunning(h *home.Home) error {
-	return &exitError{ExitNotRunning, fmt.Errorf("no zeno serves %s; `zeno --home %s --daemon` starts one", h.Dir, h.Dir)}
+	return &exitError{ExitNotRunning, fmt.Errorf("no zeno serves %s; `zeno --home %s --daemon` starts one", h.Dir, quote(h.Dir))}
 }
 
 // dial reaches the zeno that serves the home. Where there is none the error is that of notRunning; where there is one

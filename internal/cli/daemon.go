@@ -20,7 +20,7 @@ func (a *app) daemon(drain time.Duration) error {
 		return usage(err)
 	}
 	if !h.Exists() {
-		return usage(fmt.Errorf("home: %s does not exist; `zeno init %s` makes one", h.Dir, h.Dir))
+		return usage(fmt.Errorf("home: %s does not exist; `zeno init %s` makes one", h.Dir, quote(h.Dir)))
 	}
 	release, err := h.Lock()
 	if err != nil {

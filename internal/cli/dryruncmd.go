@@ -70,7 +70,7 @@ func (d *dryRunCmd) Run(a *app) error {
 		return usage(err)
 	}
 	if !h.Exists() {
-		return usage(fmt.Errorf("home: %s does not exist; `zeno init %s` makes one", h.Dir, h.Dir))
+		return usage(fmt.Errorf("home: %s does not exist; `zeno init %s` makes one", h.Dir, quote(h.Dir)))
 	}
 	temp, err := os.MkdirTemp("", "zeno-dry-run-")
 	if err != nil {

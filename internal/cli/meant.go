@@ -65,14 +65,13 @@ func asked(args []string) []string {
 func commandOf(err error) string {
 	var p *kong.ParseError
 	if errors.As(err, &p) && p.Context != nil {
-		if sel := p.Context.Selected(); sel != nil && sel.Name != "run" {
-			var words []string
-			for n := sel; n != nil; n = n.Parent {
-				words = append(words, n.Name)
+		words := []string{"zeno"}
+		for _, part := range p.Context.Path {
+			if part.Command != nil && (len(words) > 1 || part.Command.Name != "run") { // nobody types that run
+				words = append(words, part.Command.Name)
 			}
-			slices.Reverse(words)
-			return strings.Join(words, " ")
 		}
+		return strings.Join(words, " ")
 	}
 	return "zeno"
 }

@@ -92,7 +92,7 @@ func writePS(out io.Writer, s psInfo, now time.Time) {
 	}
 	fmt.Fprintln(out, harmless(line))
 	if s.State == stopped {
-		fmt.Fprintf(out, "`zeno --home %s --daemon` starts it\n", s.Home)
+		fmt.Fprintf(out, "`zeno --home %s --daemon` starts it\n", quote(s.Home))
 	}
 	if f := s.Frozen; f != nil {
 		fmt.Fprintln(out, harmless(f.Error()))

@@ -53,7 +53,7 @@ func (t *tester) prepare() error {
 			return err
 		}
 		if !t.home.Exists() {
-			return fmt.Errorf("home: %s does not exist; `zeno init %s` makes one", t.home.Dir, t.home.Dir)
+			return fmt.Errorf("home: %s does not exist; `zeno init %s` makes one", t.home.Dir, quote(t.home.Dir))
 		}
 	}
 	switch {
