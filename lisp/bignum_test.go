@@ -63,7 +63,7 @@ func TestBigNumbersCanBeInterrupted(t *testing.T) {
 				t.Errorf("got %v, want a result or a refusal", first.Err)
 			}
 			best := time.Hour
-			for range 4 { // the machine may be busy
+			for tries := 0; tries < 16 && best > 60*time.Millisecond; tries++ { // the machine may be busy
 				best = min(best, untilCancelled(iso, `(loop [] (try `+code+` (catch ArithmeticException e 1)) (recur))`))
 			}
 			t.Logf("once %v (%v), cancelled after %v", first.Elapsed, first.Err, best)
