@@ -111,10 +111,11 @@ func TestFails(t *testing.T) {
 func TestAgents(t *testing.T) {
 	dir := t.TempDir()
 	program(t, dir, "good", `echo "1.2.3 $HOME"; touch "$HOME/mark"`)
+	program(t, dir, "warns", `echo "WARNING: no aliases in /tmp/1.x/a: go on"; echo "warns-cli 4.5.6"`)
 	program(t, dir, "broken", `echo "cannot open shared object" >&2; exit 127`)
 	program(t, dir, "silent", `sleep 60`)
 	table := map[string]backend.Backend{}
-	for _, name := range []string{"good", "broken", "silent", "absent"} {
+	for _, name := range []string{"good", "warns", "broken", "silent", "absent"} {
 		table[name] = backend.Backend{Name: name, Argv: []backend.Arg{{Words: []string{name}}}, Install: "npm i " + name, Tried: "9.9"}
 	}
 	path := dir + ":/usr/bin:/bin"
@@ -128,6 +129,7 @@ func TestAgents(t *testing.T) {
 		detail string
 	}{
 		"good":   {doctor.OK, "1.2.3 /"},
+		"warns":  {doctor.OK, "warns-cli 4.5.6"},
 		"broken": {doctor.Failed, "cannot open shared object"},
 		"silent": {doctor.Failed, "no answer in its time"},
 		"absent": {doctor.Missing, "not on PATH"},

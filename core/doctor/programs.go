@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -90,7 +91,7 @@ func version(ctx context.Context, path string, c *Check, program, fix string, ar
 		c.bad(Failed, fix, "%s %s: %v: %s", full, strings.Join(args, " "), err, firstLine(out.String()))
 		return
 	}
-	c.ok("%s (%s)", firstLine(out.String()), full)
+	c.ok("%s (%s)", versionLine(out.String()), full)
 }
 
 // look finds a program on a path that may not be this process's.
@@ -104,6 +105,17 @@ func look(path, program string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s: %w", program, exec.ErrNotFound)
+}
+
+// versionLine is the line that has the version in it: some programs warn first.
+func versionLine(s string) string {
+	numbers := regexp.MustCompile(`(^|[ /v])\d+\.\d+`)
+	for line := range strings.Lines(s) {
+		if numbers.MatchString(line) {
+			return firstLine(line)
+		}
+	}
+	return firstLine(s)
 }
 
 func firstLine(s string) string {

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func (b Backend) variables(v Values) (map[string]string, error) {
 		"prompt": prompt, "system": v.System, "model": v.Model, "role": v.Role, "spawn": v.Spawn,
 		"endpoint": v.Endpoint, "base-url": v.BaseURL, "session": v.Session,
 		"home": v.Home, "work": v.Work, "session-dir": v.SessionDir,
-		"token": v.Token, "api-key": v.APIKey,
+		"token": v.Token, "api-key": cmp.Or(v.APIKey, noKey(v.BaseURL)),
 		"tools": strings.Join(v.Tools, ","), "tool": b.ToolName,
 	})
 	for _, tool := range v.Tools {
@@ -115,6 +116,15 @@ func (b Backend) variables(v Values) (map[string]string, error) {
 		}
 	}
 	return vars, nil
+}
+
+// noKey stands for the key of a server that needs none, such as one on this machine: most CLIs do not start without one.
+// Over https there may be another way in, which a key of ours would be in the way of.
+func noKey(baseURL string) string {
+	if strings.HasPrefix(strings.ToLower(baseURL), "http://") {
+		return "no-key-is-needed"
+	}
+	return ""
 }
 
 // toolTexts gives the permitted tools in the two forms that configuration files want.
