@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -196,10 +197,23 @@ func egressPair(up *upstream, b *native.Backend, version string, bound bool, rou
 		return string(out), err
 	}
 	boxed := func(args []string) (string, error) { return curlInBox(up, b, bound, args) }
-	var near, far loads
+	through, stop, err := relay(up.addr)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	relayed := func(args []string) (string, error) {
+		args = append(args, "--cacert", up.ca, "--connect-to", bodyHost+":443:"+through)
+		out, err := exec.Command("curl", args...).Output()
+		return string(out), err
+	}
+	var near, far, peer loads
 	for i := range 3*rounds + 1 {
 		if i == 1 {
-			near, far = loads{}, loads{} // the first warms up
+			near, far, peer = loads{}, loads{}, loads{} // the first warms up
+		}
+		if err := peer.once(up, relayed, version); err != nil {
+			return nil, err
 		}
 		if err := near.once(up, direct, version); err != nil {
 			return nil, err
@@ -227,6 +241,7 @@ func egressPair(up *upstream, b *native.Backend, version string, bound bool, rou
 		{"200 MB by curl in a box, " + kind + ", beside curl direct", ratio(far.wall, near.wall), slowerBar, "x"},
 		{"the least of each", slices.Min(far.wall) / slices.Min(near.wall), 0, "x"},
 		{"the least that these processors allow beside direct", ceiling / median(near.wall), 0, "x"},
+		{"a relay of bytes in this process, which opens nothing, beside curl direct", ratio(peer.wall, near.wall), 0, "x"},
 		{"direct", mbs(near.wall), 0, "MB/s"},
 		{"in a box", mbs(far.wall), 0, "MB/s"},
 		{"processor time of the server, direct", median(near.server), 0, "ms"},
@@ -236,6 +251,37 @@ func egressPair(up *upstream, b *native.Backend, version string, bound bool, rou
 		{"of the proxy", median(far.proxy), 0, "ms"},
 		{"small request on a warm connection, " + kind + ", more than direct", median(farSmall) - median(nearSmall), 2, "ms"},
 	}, nil
+}
+
+// relay passes connections on to addr as they are: what any process between costs.
+func relay(addr string) (at string, stop func(), err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	pass := func(to, from net.Conn) {
+		_, _ = io.Copy(to, from)
+		_ = to.(*net.TCPConn).CloseWrite()
+	}
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer near.Close()
+				far, err := net.Dial("tcp", addr)
+				if err != nil {
+					return
+				}
+				defer far.Close()
+				go pass(far, near)
+				pass(near, far)
+			}()
+		}
+	}()
+	return l.Addr().String(), func() { _ = l.Close() }, nil
 }
 
 // rusages gives the milliseconds of processor time of this process and of its children that ended.

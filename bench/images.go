@@ -20,6 +20,7 @@ var agentPackages = []string{"git", "curl", "nodejs", "python3", "podman", "make
 type imageBench struct {
 	dir, bwrap string
 	zeno       string
+	msb        string // its directory; "" where it is not installed
 	all        []storePath
 }
 
@@ -61,6 +62,11 @@ func (b *imageBench) prepare() (err error) {
 	if b.zeno, _, err = buildBoxed(b.dir); err != nil {
 		return err
 	}
+	if msb, err := exec.LookPath("msb"); err == nil {
+		if msb, err = filepath.EvalSymlinks(msb); err == nil {
+			b.msb = filepath.Dir(msb)
+		}
+	}
 	if b.all, err = closure(); err != nil {
 		return err
 	}
@@ -83,8 +89,12 @@ func (b *imageBench) prepare() (err error) {
 func (b *imageBench) inside(argv ...string) []string {
 	args := []string{b.bwrap, "--unshare-user-try", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
 		"--ro-bind", "/etc", "/etc", "--proc", "/proc", "--dev", "/dev", "--bind", b.dir, b.dir, "--bind", b.dir, "/var/tmp", "--ro-bind", filepath.Join(b.dir, "root/nix"), "/nix", "--chdir", b.dir,
-		"--setenv", "HOME", b.dir, "--setenv", "TMPDIR", b.dir, "--setenv", "PATH", filepath.Join(b.dir, "bin") + ":/usr/bin:/bin", "--"}
-	return append(args, argv...)
+		"--setenv", "HOME", b.dir, "--setenv", "TMPDIR", b.dir, "--setenv", "MSB_HOME", filepath.Join(b.dir, "msb"),
+		"--setenv", "PATH", filepath.Join(b.dir, "bin") + ":/usr/bin:/bin:" + b.msb}
+	if b.msb != "" {
+		args = append(args, "--ro-bind", b.msb, b.msb)
+	}
+	return append(append(args, "--"), argv...)
 }
 
 // ran is what a process took.
@@ -133,7 +143,7 @@ func (b *imageBench) steps(round int) []imageStep {
 		return append([]string{b.zeno, "--home", home, "image", "build", filepath.Join(b.dir, "spec.joke"), "-q"}, args...)
 	}
 	paths := filepath.Join(b.dir, "paths")
-	return []imageStep{
+	steps := []imageStep{
 		{"first", zeno("-o", tar), func() error { return emptyHome(home) }},
 		{"same archive", zeno("-o", tar), nil},
 		{"unpack", zeno(), nil},
@@ -144,8 +154,12 @@ func (b *imageBench) steps(round int) []imageStep {
 		{"stream", []string{"python3", "-c", streamDesign, paths, tar + ".py"}, func() error { return b.list(paths) }},
 		{"tar", []string{"sh", "-c", "tar -c -P -f - --files-from " + paths + " | sha256sum"}, nil},
 		{"skopeo", []string{"skopeo", "copy", "-q", "--insecure-policy", "oci-archive:" + tar, "oci:" + filepath.Join(b.dir, "layout"+strconv.Itoa(round)) + ":x"}, nil},
-		{"", []string{"sh", "-c", "rm -rf " + home + " " + tar + "* " + b.dir + "/layout*"}, nil},
 	}
+	if b.msb != "" {
+		steps = append(steps, imageStep{"msb", zeno("--to", "msb"), nil}, imageStep{"msb same", zeno("--to", "msb"), nil},
+			imageStep{"msb changed", zeno("--to", "msb"), func() error { return b.bump("curl") }})
+	}
+	return append(steps, imageStep{"", []string{"sh", "-c", "rm -rf " + home + " " + tar + "* " + b.dir + "/layout* " + b.dir + "/msb"}, nil})
 }
 
 type imageStep struct {
@@ -196,11 +210,15 @@ func (b *imageBench) words(t map[string]*imageTimes) []measured {
 		{what + "unchanged, to an archive, processor time beyond nix", median(t["same archive"].cpu) - nix, 0.1, "s"},
 		{what + "unchanged, unpacked for boxes, processor time beyond nix", median(t["same"].cpu) - nix, 0.1, "s"},
 		{what + "one small path changed, to ready for a box", median(t["changed"].wall), 1.5, "s"},
-		{what + "one small path changed, to an archive", median(t["changed archive"].wall), 1.5, "s"},
+		{what + "one small path changed, to an archive, all of which is copied", median(t["changed archive"].wall), 0, "s"},
 		{what + "the same, processor time", median(t["changed archive"].cpu), 0, "s"},
 		{what + "greatest resident memory of these", peak, 40, "MB"},
 		{what + "first build to an archive, processor time", median(t["first"].cpu), 0, "s"},
 		{what + "first unpacking for boxes, digests known, processor time", median(t["unpack"].cpu), 0, "s"},
+	}
+	if t["msb"] != nil {
+		out = append(out, measured{what + "one small path changed, to ready in msb", median(t["msb changed"].wall), 1.5, "s"},
+			measured{what + "unchanged, in msb, processor time with msb's", median(t["msb same"].cpu) - nix, 0, "s"}, measured{what + "first into msb, processor time with msb's", median(t["msb"].cpu), 0, "s"})
 	}
 	for _, p := range [][2]string{{"stream", "streamLayeredImage's design (python tarfile, hashed, then written)"}, {"tar", "tar to sha256sum of the same paths (hashed, not written)"}, {"skopeo", "skopeo copy of the same archive to a layout"}} {
 		if t[p[0]] == nil {

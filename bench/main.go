@@ -17,6 +17,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/pprof"
 	"strings"
 )
 
@@ -27,12 +28,24 @@ func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 5, "how many times each engine takes its turn")
 	flag.BoolVar(&o.markdown, "md", false, "print Markdown, as docs/performance.md holds it")
+	prof := flag.String("cpuprofile", "", "write a profile of this process, not of those that it starts, to this file")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run . [-rounds N] [-md] [NAME…]\n\nrows: %s\n\n", strings.Join(names(), " "))
 		flag.PrintDefaults()
 	}
 	flag.Parse()
 	o.names = flag.Args()
+	if *prof != "" {
+		f, err := os.Create(*prof)
+		if err == nil {
+			err = pprof.StartCPUProfile(f)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		defer pprof.StopCPUProfile()
+	}
 	if err := run(os.Stdout, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

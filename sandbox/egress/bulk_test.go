@@ -9,6 +9,8 @@ import (
 	"io"
 	mrand "math/rand/v2"
 	"net"
+	"net/http"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -221,5 +223,80 @@ func TestBulkWaitsForNothing(t *testing.T) {
 	read(total + 7*16384)
 	if reads > 4 { // the first may find a small buffer
 		t.Errorf("seven records that were there: got them in %d reads, want a few", reads)
+	}
+}
+
+func (*pieces) Close() error { return nil }
+
+// However a body comes and is read, it is rewritten alike.
+func TestRewritingOfLongBodies(t *testing.T) {
+	m := newMatcher([]pattern{{"secret-value", "$MSB_S"}, {"value-of-it", "$MSB_V"}, {"aaaab", "<b>"}})
+	for seed := range uint64(200) {
+		r := mrand.New(mrand.NewPCG(seed, 3))
+		var text []byte
+		for range 30 {
+			text = append(text, []string{"secret-value", "secret-", "value-of-it", "secret-value-of-it", "aaaa", "b", "x", string(bytes.Repeat([]byte("plain "), r.IntN(2000)))}[r.IntN(8)]...)
+		}
+		c := &pieces{}
+		for rest := text; len(rest) > 0; {
+			n := min(len(rest), 1+r.IntN([]int{3, 500, 20000}[r.IntN(3)]))
+			c.in, rest = append(c.in, rest[:n:n]), rest[n:]
+		}
+		ended := 0
+		body := newRewriting(m, c)
+		body.end = func() { ended++ }
+		var got []byte
+		for {
+			p := make([]byte, []int{1, 100, shortRead, 3 * shortRead, chunk}[r.IntN(5)])
+			n, err := body.Read(p)
+			got = append(got, p[:n]...)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := m.text(string(text)); string(got) != want || ended != 1 {
+			t.Fatalf("seed %d: ended %d times\n got %q\nwant %q", seed, ended, got, want)
+		}
+	}
+}
+
+// A long body over h2, through the proxy, is what was sent.
+func TestLongBodies(t *testing.T) {
+	w := newWorld(t)
+	text := make([]byte, 5<<20+77)
+	_, _ = rand.Read(text)
+	b := secretBox(t, w, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got, err := io.ReadAll(r.Body)
+		if err != nil || len(got) > 0 && !bytes.Equal(got, text) {
+			http.Error(w, "another body", http.StatusBadRequest)
+			return
+		}
+		if r.URL.Path == "/told" {
+			w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+		}
+		_, _ = w.Write(text)
+	}))
+	for _, host := range []string{"api.example.com", "other.example.com"} {
+		for _, path := range []string{"/told", "/chunked"} {
+			for _, h2 := range []bool{false, true} {
+				client := b.client()
+				if !h2 {
+					client.Transport.(*http.Transport).TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
+					client.Transport.(*http.Transport).ForceAttemptHTTP2 = false
+				}
+				res, err := client.Post("https://"+host+path, "text/plain", bytes.NewReader(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := io.ReadAll(res.Body)
+				res.Body.Close()
+				if err != nil || res.ProtoMajor == 2 != h2 || !bytes.Equal(got, text) {
+					t.Errorf("%s%s h2=%v: got %s, %d bytes, %v, want %d by it", host, path, h2, res.Proto, len(got), err, len(text))
+				}
+			}
+		}
 	}
 }

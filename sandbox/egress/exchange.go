@@ -46,7 +46,7 @@ func (p *Proxy) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	conn.requests.Add(1)
 	x := &exchange{to: conn.to, h2: r.ProtoMajor == 2, began: time.Now()}
 	out := &writer{ResponseWriter: w, x: x}
-	if r.TLS != nil && !x.h2 {
+	if r.TLS != nil {
 		out.out = conn.out
 	}
 	select {
@@ -268,7 +268,7 @@ func (c *counting) Read(p []byte) (int, error) {
 type writer struct {
 	http.ResponseWriter
 	x   *exchange
-	out *cork // where h1 writes to, over TLS; else nil
+	out *cork // below TLS; nil without
 }
 
 // Unwrap lets http.ResponseController reach Flush and Hijack.
@@ -287,13 +287,26 @@ func (w *writer) Write(b []byte) (int, error) {
 	if w.x.status == 0 {
 		w.x.status = http.StatusOK
 	}
-	write := w.ResponseWriter.Write
-	if w.out != nil && len(b) > fullRecord {
-		write = func(b []byte) (int, error) {
-			return w.out.together(func() (int, error) { return w.ResponseWriter.Write(b) })
-		}
-	}
-	n, err := write(b)
+	n, err := w.pass(b)
 	w.x.received += int64(n)
+	return n, err
+}
+
+// h2Piece is a DATA frame that fills, with its head, one TLS record: a full frame would leave its last bytes to a second.
+const h2Piece = 16<<10 - 9
+
+// pass writes a long piece in the way that costs the connection least.
+func (w *writer) pass(b []byte) (n int, err error) {
+	switch {
+	case len(b) <= fullRecord || w.out == nil:
+		return w.ResponseWriter.Write(b)
+	case !w.x.h2:
+		return w.out.together(func() (int, error) { return w.ResponseWriter.Write(b) })
+	}
+	for err == nil && len(b) > 0 {
+		var m int
+		m, err = w.ResponseWriter.Write(b[:min(len(b), h2Piece)])
+		n, b = n+m, b[m:]
+	}
 	return n, err
 }

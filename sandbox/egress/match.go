@@ -203,6 +203,21 @@ func (w *rewriter) feed(dst, p []byte) []byte {
 	return w.write(dst, data, len(data)-int(w.m.nodes[w.state].hold))
 }
 
+// take is feed that leaves the beginning of p where it is, if nothing is found in p and nothing was kept: clean bytes of it
+// are certain. Else it is feed.
+func (w *rewriter) take(dst, p []byte) (out []byte, clean int) {
+	if len(w.held) > 0 || len(w.regions) > 0 {
+		return w.feed(dst, p), 0
+	}
+	w.scan(p, 0)
+	clean = len(p) - int(w.m.nodes[w.state].hold)
+	if len(w.regions) > 0 {
+		return w.write(dst, p, clean), 0
+	}
+	w.held = append(w.held[:0], p[clean:]...)
+	return dst, clean
+}
+
 // finish appends the rest.
 func (w *rewriter) finish(dst []byte) []byte {
 	w.state = 0

@@ -129,6 +129,7 @@ func (p *Proxy) connectors() {
 	p.out1 = p.outward(d)
 	p.out1.Protocols = &h1
 	p.out.ForceAttemptHTTP2 = true
+	p.out.HTTP2 = &http.HTTP2Config{MaxReadFrameSize: chunk}
 	p.inside = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 4 * int64(p.limits.HeaderBytes)}
 	p.forward = p.newForward()
 }

@@ -63,7 +63,7 @@ func scrubHeader(m *matcher, h http.Header) {
 type rewriting struct {
 	src  io.ReadCloser
 	w    rewriter
-	in   []byte
+	in   []byte // where the reader's own buffer is small
 	out  []byte // made and not yet read
 	rest []byte // of out
 	err  error  // of src
@@ -72,34 +72,51 @@ type rewriting struct {
 }
 
 func newRewriting(m *matcher, src io.ReadCloser) *rewriting {
-	return &rewriting{src: src, w: rewriter{m: m}, in: make([]byte, shortRead)}
+	return &rewriting{src: src, w: rewriter{m: m}}
 }
 
-// Read gives what is certain as soon as there is some.
+// Read gives what is certain as soon as there is some. A long text in which nothing is found stays where it was read to.
 func (r *rewriting) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
 		if r.err != nil {
 			return 0, r.err
 		}
-		n, err := r.src.Read(r.in)
-		r.out = r.w.feed(r.out[:0], r.in[:n])
-		if n == shortRead && n == len(r.in) { // it is a long one
-			r.in = make([]byte, chunk)
-		}
+		clean, err := r.more(p)
 		if err != nil {
-			r.err = err
-			if err == io.EOF {
-				r.out = r.w.finish(r.out)
-			}
-			if r.end != nil {
-				r.end()
-			}
+			r.stop(err)
 		}
-		r.rest = r.out
+		if r.rest = r.out; clean > 0 {
+			return clean, nil
+		}
 	}
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]
 	return n, nil
+}
+
+// more reads once, into p where that is not small. clean is how much of p is good as it is, before what is in out.
+func (r *rewriting) more(p []byte) (clean int, err error) {
+	if len(p) >= shortRead {
+		n, err := r.src.Read(p)
+		r.out, clean = r.w.take(r.out[:0], p[:n])
+		return clean, err
+	}
+	if r.in == nil {
+		r.in = make([]byte, shortRead)
+	}
+	n, err := r.src.Read(r.in)
+	r.out = r.w.feed(r.out[:0], r.in[:n])
+	return 0, err
+}
+
+func (r *rewriting) stop(err error) {
+	r.err = err
+	if err == io.EOF {
+		r.out = r.w.finish(r.out)
+	}
+	if r.end != nil {
+		r.end()
+	}
 }
 
 func (r *rewriting) Close() error { return r.src.Close() }
