@@ -73,7 +73,6 @@ func (c *Core) budgetState(err error) {
 		c.warn("budget: what is used can be written again")
 		return
 	}
-	c.conf.Log.Error("budget: failed to write", "error", err)
 	c.warn(err.Error())
 }
 

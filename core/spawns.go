@@ -239,7 +239,7 @@ func (c *Core) spawnStarting(e spawn.Event) error {
 	if j := c.jobs.attempt(e.Spawn); j != nil {
 		j.become(jobRunning)
 	}
-	data := map[string]any{"backend": e.Backend}
+	data := map[string]any{"backend": e.Backend, "boxed": e.Boxed}
 	if id := c.traces.TraceOf(e.Spawn); id != "" {
 		data["trace"] = id
 	}

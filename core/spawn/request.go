@@ -133,6 +133,8 @@ type Event struct {
 	Usage backend.Usage
 	// Result is set for Ended.
 	Result *Result
+	// Boxed is set for Started: whether it is to run in a box.
+	Boxed bool
 }
 
 // Kind is what an Event tells.

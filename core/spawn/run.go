@@ -128,18 +128,19 @@ func (s *run) cutEvals(ctx context.Context) (evals func() int) {
 // announce says that the spawn starts, and where it starts unboxed. Where it fails the spawn must not start.
 func (s *run) announce() error {
 	if s.conf.OnStart != nil {
-		if err := s.conf.OnStart(s.stamp(Event{Kind: Started})); err != nil {
+		if err := s.conf.OnStart(s.stamp(Event{Kind: Started, Boxed: s.req.boxed()})); err != nil {
 			return &requestError{fmt.Errorf("start: nothing was started: %w", err)}
 		}
 	}
 	if !s.req.boxed() {
 		line := fmt.Sprintf("spawn %s (%s, %s) runs unboxed: no sandbox limits what it can reach", s.req.ID, s.req.Role, s.req.Backend)
-		s.conf.Log.Warn(line)
-		if s.conf.Warn != nil {
+		if s.conf.Warn != nil { // it may be the log's, too
 			s.conf.Warn(line)
+		} else {
+			s.conf.Log.Warn(line)
 		}
 	}
-	s.emit(Event{Kind: Started})
+	s.emit(Event{Kind: Started, Boxed: s.req.boxed()})
 	return nil
 }
 
