@@ -312,7 +312,6 @@ func TestBadSpecsNameTheField(t *testing.T) {
 func TestWhatCannotBeEnforcedIsRefused(t *testing.T) {
 	b := backend(t)
 	for what, s := range map[string]sandbox.Spec{
-		":runtime": {Argv: []string{"true"}, Runtime: "runsc", Seccomp: "strict"},
 		":image":   {Argv: []string{"true"}, Image: "zeno-agent:base"},
 		":egress":  {Argv: []string{"true"}, Egress: sandbox.Egress{Default: sandbox.EgressPublic}},
 		":backend": {Argv: []string{"true"}, Backend: "msb"},
