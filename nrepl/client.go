@@ -187,6 +187,9 @@ func Status(m Message) []string {
 	return texts(m["status"])
 }
 
+// ErrUnauthorized is that the server wants a token and got none or another one.
+var ErrUnauthorized = errors.New("nrepl: got no token or a wrong one, want that of the server")
+
 // Clone makes a session and gives its name.
 func (c *Client) Clone(ctx context.Context) (string, error) {
 	m, err := c.Do(ctx, Message{"op": "clone", "client-name": "zeno"}, nil)
@@ -194,6 +197,9 @@ func (c *Client) Clone(ctx context.Context) (string, error) {
 		return "", err
 	}
 	id, _ := m["new-session"].(string)
+	if id == "" && slices.Contains(Status(m), "unauthorized") {
+		return "", ErrUnauthorized
+	}
 	if id == "" {
 		return "", fmt.Errorf("nrepl: got no session: %v %v", Status(m), m["message"])
 	}

@@ -25,19 +25,11 @@ type connectCmd struct {
 // Run implements `zeno connect`: a REPL, or expressions, in a zeno that runs elsewhere.
 func (cmd *connectCmd) Run(a *app) error {
 	ctx := a.signals.ctx
-	addr, err := a.address(cmd.Addr)
-	if err != nil {
-		return err
-	}
-	client, err := nrepl.Dial(ctx, addr, a.std.Getenv("ZENO_NREPL_TOKEN"))
+	client, session, err := a.converse(ctx, cmd.Addr)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	session, err := client.Clone(ctx)
-	if err != nil {
-		return err
-	}
 	r := &remote{app: a, client: client, session: session, ns: "user"}
 	if len(cmd.Expr) > 0 {
 		for _, e := range cmd.Expr {
@@ -52,23 +44,57 @@ func (cmd *connectCmd) Run(a *app) error {
 	return nil
 }
 
-// address is where to connect: what was said, else what the daemon of the home wrote.
-func (a *app) address(said string) (string, error) {
-	if said != "" {
-		return said, nil
+// converse begins a session of the server at addr; "" is the zeno that serves the home.
+func (a *app) converse(ctx context.Context, addr string) (*nrepl.Client, string, error) {
+	var own *home.Home // nil: an address was said
+	if addr == "" {
+		var err error
+		if own, err = home.Resolve(a.home, a.std.Getenv); err != nil {
+			return nil, "", usage(err)
+		}
+		if addr, err = a.address(own); err != nil {
+			return nil, "", err
+		}
 	}
-	h, err := home.Resolve(a.home, a.std.Getenv)
+	token := a.std.Getenv(tokenVar)
+	client, err := nrepl.Dial(ctx, addr, token)
 	if err != nil {
-		return "", usage(err)
+		if own != nil {
+			if _, served, e := own.Served(); e == nil && !served { // what a killed one has left
+				return nil, "", notRunning(own)
+			}
+		}
+		return nil, "", err
 	}
+	session, err := client.Clone(ctx)
+	if errors.Is(err, nrepl.ErrUnauthorized) {
+		err = fmt.Errorf("%w; put it into $%s", err, tokenVar)
+	}
+	if err != nil {
+		discard(client)
+		return nil, "", err
+	}
+	return client, session, nil
+}
+
+// address is where the zeno that serves h wrote that it listens, or the socket that it was told to listen on if this
+// command was told the same.
+func (a *app) address(h *home.Home) (string, error) {
 	port, err := os.ReadFile(filepath.Join(h.Dir, core.PortFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("connect: no zeno serves %s; `zeno --home %s --daemon` starts one", h.Dir, quote(h.Dir))
+	if err == nil {
+		return net.JoinHostPort("127.0.0.1", strings.TrimSpace(string(port))), nil
 	}
-	if err != nil {
+	if !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("connect: failed to find the daemon: %w", err)
 	}
-	return net.JoinHostPort("127.0.0.1", strings.TrimSpace(string(port))), nil
+	if socket := a.std.Getenv(socketVar); socket != "" {
+		return socket, nil
+	}
+	pid, served, err := h.Served()
+	if err != nil || !served {
+		return "", notRunning(h)
+	}
+	return "", fmt.Errorf("connect: process %s serves %s, and wrote no %s: it listens on a Unix socket ($%s), whose path `zeno connect PATH` takes, or on nothing; see what it printed", pid, h.Dir, core.PortFile, socketVar)
 }
 
 // remote is a conversation with another zeno.

@@ -46,20 +46,12 @@ func (e *evalCmd) remote(a *app) error {
 	if said == ownDaemon {
 		said = ""
 	}
-	addr, err := a.address(said)
-	if err != nil {
-		return err
-	}
 	ctx := a.signals.ctx
-	client, err := nrepl.Dial(ctx, addr, a.std.Getenv("ZENO_NREPL_TOKEN"))
+	client, session, err := a.converse(ctx, said)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	session, err := client.Clone(ctx)
-	if err != nil {
-		return err
-	}
 	interrupt := func() { _ = client.Interrupt(context.WithoutCancel(ctx), session) }
 	a.signals.onInterrupt.Store(&interrupt)
 	defer a.signals.onInterrupt.Store(nil)
