@@ -6,7 +6,7 @@
 //
 // The one invariant: a number is a ratio, or stands beside what it is compared with. Engines take turns within a round
 // and rounds repeat, so that whatever else the machine does hits all alike; what is compared is CPU time (getrusage, the
-// collector's included), never the wall clock. The program asserts no time: each row says reached or missed, and the
+// collector's included), never the wall clock, but for boxes and their network, where waiting is what is measured. The program asserts no time: each row says reached or missed, and the
 // exit code is 1 only where something could not be measured.
 //
 // This is a module of its own, so that the peers never enter zeno's go.mod. Start reading at rows.go (what is measured)

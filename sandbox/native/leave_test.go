@@ -143,7 +143,11 @@ func TestBoxesLeaveNothing(t *testing.T) {
 			case 1:
 				b.Run(context.Background(), sandbox.Spec{Argv: []string{"sleep", "100"}, Timeout: 200 * time.Millisecond})
 			default:
-				res, err := b.Run(context.Background(), sandbox.Spec{Argv: []string{"sh", "-c", "sleep 100 & echo $$; exit 0"}})
+				spec := sandbox.Spec{Argv: []string{"sh", "-c", "sleep 100 & echo $$; exit 0"}}
+				if i%4 == 3 {
+					spec.Proxy, spec.Egress = &echo{}, sandbox.Egress{Default: sandbox.EgressDeny}
+				}
+				res, err := b.Run(context.Background(), spec)
 				if err != nil || res.Exit != 0 {
 					t.Errorf("got %+v %v", res, err)
 				}
