@@ -283,19 +283,38 @@ func cutText(s string, most int) string {
 	return s
 }
 
-// Run implements `zeno sandbox stop`.
+// Run implements `zeno sandbox stop`. The zeno that serves the home is asked where there is one: it knows then why its box
+// has ended, and an agent's spawn ends as cancelled.
 func (cmd *sandboxStop) Run(a *app) error {
-	return a.withBoxes(true, func(ctx context.Context, c *core.Core) error {
-		var failed []error
-		for _, name := range cmd.Names {
-			if err := c.StopBox(ctx, name); err != nil {
-				failed = append(failed, err)
-				continue
-			}
-			fmt.Fprintf(a.std.Out, "stopped %s\n", name)
-		}
-		return errors.Join(failed...)
+	h, err := a.resolve()
+	if err != nil {
+		return err
+	}
+	c, err := a.dial(h)
+	if down(err) {
+		return a.withBoxes(true, func(ctx context.Context, c *core.Core) error {
+			return a.stopBoxes(cmd.Names, func(name string) error { return c.StopBox(ctx, name) })
+		})
+	}
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return a.stopBoxes(cmd.Names, func(name string) error {
+		return c.Call(a.signals.ctx, "sandbox/stop", map[string]any{"name": name}, nil)
 	})
+}
+
+func (a *app) stopBoxes(names []string, stop func(name string) error) error {
+	var failed []error
+	for _, name := range names {
+		if err := stop(name); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		fmt.Fprintf(a.std.Out, "stopped %s\n", name)
+	}
+	return errors.Join(failed...)
 }
 
 // Run implements `zeno sandbox exec`.
