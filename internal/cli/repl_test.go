@@ -399,8 +399,8 @@ func TestSignals(t *testing.T) {
 				s.send(c.types)
 				s.want("run ning")
 			}
-			if c.wait == "" {
-				time.Sleep(500 * time.Millisecond)
+			if c.wait == "" { // it says nothing before its end
+				time.Sleep(2 * time.Second)
 			}
 			if err := s.cmd.Process.Signal(c.sig); err != nil {
 				t.Fatal(err)
