@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -57,12 +59,20 @@ func (h *homeJournal) keeper() (keeper, error) {
 	}
 	s, err := h.open()
 	if err != nil {
-		h.warn(fmt.Sprintf("%v; until that is mended and zeno started again, what happens is recorded in memory only", err))
+		h.warn(h.unrecorded(err))
 		h.opened = &journal.Memory{}
 		return h.opened, nil
 	}
 	h.opened = s
 	return s, nil
+}
+
+// unrecorded says why there is no record, and what to do. That another zeno serves the home is no fault to be mended.
+func (h *homeJournal) unrecorded(err error) string {
+	if pid, served, _ := h.home.Served(); served && errors.Is(err, journal.ErrLocked) && pid != strconv.Itoa(os.Getpid()) {
+		return fmt.Sprintf("journal: process %s serves this home and keeps its journal: what happens here is recorded in memory only; `zeno connect -e …` does it there, on the record", pid)
+	}
+	return fmt.Sprintf("%v; until that is mended and zeno started again, what happens is recorded in memory only", err)
 }
 
 // tell tells of the store, once.
