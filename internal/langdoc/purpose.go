@@ -12,6 +12,7 @@ func purposes() map[string]string {
 		"clojure.set":       "Sets as mathematics has them, and relations.",
 		"clojure.string":    "Text: cutting, joining, replacing.",
 		"clojure.walk":      "Going through nested collections.",
+		"clojure.instant":   "Instants from text.",
 		"clojure.zip":       "Moving about in trees and changing them on the way.",
 		"joker.base64":      "Bytes as letters and digits.",
 		"joker.bolt":        "A key-value store in a file (bbolt).",

@@ -130,6 +130,9 @@ func (a *analyser) list(form value.Value, c ctx) node {
 			return f(a, form, value.ToSlice(a.t, rest), c)
 		}
 	}
+	if n := a.interop(form, head, rest); n != nil {
+		return n
+	}
 	return a.call(form, head, rest)
 }
 

@@ -59,6 +59,27 @@ func LeftOutNames() (reasons []string, names map[string][]string) {
 	return slices.Sorted(maps.Keys(names)), names
 }
 
+// interop is a call of a method, (.name x …), in trusted code: an error when it is made and not before, as on the JVM, where
+// a method is found only then. So a library loads of which one function reaches for the JVM. Nil: it is none. An agent is
+// told at once.
+func (a *analyser) interop(form, head, rest value.Value) node {
+	if a.t.Env.Isolate || head.Kind() != value.KindSymbol {
+		return nil
+	}
+	sym := value.As[value.Symbol](head)
+	if sym.NS != "" || len(sym.Name) < 2 || sym.Name[0] != '.' || sym.Name[1] == '.' || a.lookup(sym) != nil || resolveVar(a.t, sym) != nil {
+		return nil
+	}
+	pos := a.place(sym.Pos())
+	b := &value.Builtin{Name: sym.Name}
+	b.N = func(t *value.Thread, _ []value.Value) value.Value {
+		ex := value.Errorf("UnresolvedSymbolException", "symbol: unable to resolve %s", sym.Name)
+		ex.Hint, ex.Pos = absent(t, sym), pos
+		panic(ex)
+	}
+	return a.call(form, value.Of(value.NewBuiltin(sym.Name, b)), rest)
+}
+
 // absent says why sym, which means nothing, is not here, where that is known: the dialect leaves it out, it is about the
 // JVM, or its namespace is not loaded. An agent loads nothing, and is told of its grant elsewhere.
 func absent(t *value.Thread, sym *value.Symbol) string {

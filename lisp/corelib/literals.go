@@ -17,6 +17,18 @@ func literals() []Def {
 	}
 }
 
+// instantNS is clojure.instant, as far as there is something without the JVM's classes of dates.
+func instantNS() []Def {
+	return []Def{{Name: "read-instant-date", Arglists: "([s])", Doc: "The instant that the string s writes, as #inst reads it.",
+		F1: func(t *Thread, s Value) Value {
+			v, ok := value.ParseInst(stringOf(t, "read-instant-date", s))
+			if !ok {
+				panic(value.ArgError("read-instant-date: got %s, want an instant such as 2024-01-31T10:20:30Z", value.Brief(t, s)))
+			}
+			return v
+		}}}
+}
+
 // dataReaders is default-data-readers: the functions behind the tags that the reader knows.
 func dataReaders() []Const {
 	reader := func(name, want string, parse func(string) (Value, bool)) Value {

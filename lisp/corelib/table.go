@@ -63,16 +63,17 @@ func Core() []Def {
 // Namespaces gives the builtins of the library namespaces by name.
 func Namespaces() map[string][]Def {
 	return map[string][]Def{
-		"clojure.string": stringNS(),
-		"clojure.set":    setNS(),
-		"clojure.walk":   walkNS(),
-		"clojure.data":   dataNS(),
-		"clojure.zip":    zipNS(),
-		"joker.math":     jokerMath(),
-		"clojure.math":   clojureMath(),
-		"clojure.edn":    ednNS(),
-		"clojure.pprint": pprintNS(),
-		"joker.json":     jokerJSON(),
+		"clojure.string":  stringNS(),
+		"clojure.set":     setNS(),
+		"clojure.walk":    walkNS(),
+		"clojure.data":    dataNS(),
+		"clojure.zip":     zipNS(),
+		"joker.math":      jokerMath(),
+		"clojure.math":    clojureMath(),
+		"clojure.edn":     ednNS(),
+		"clojure.pprint":  pprintNS(),
+		"clojure.instant": instantNS(),
+		"joker.json":      jokerJSON(),
 
 		"clojure.data.json": dataJSON(),
 	}
