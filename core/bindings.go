@@ -76,6 +76,9 @@ func (c *Core) startGateway(ctx context.Context, f gatewayForm) (map[string]stri
 	}
 	c.starting.Lock()
 	defer c.starting.Unlock()
+	if _, err := (listenForm{f.Host, f.Port, f.AllowNonLoopback}).addr(); err != nil { // in the words of its caller
+		return nil, err
+	}
 	conf := c.gatewayConfig(c.listenAddr(f))
 	conf.AllowedHosts, conf.AllowedOrigins, conf.AllowNonLoopback = f.AllowedHosts, f.AllowedOrigins, f.AllowNonLoopback
 	conf.MaxBody = int64(f.MaxBody)

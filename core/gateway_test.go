@@ -89,3 +89,16 @@ func TestWatchingEnds(t *testing.T) {
 		t.Errorf("close: took %v, want about a second", took)
 	}
 }
+
+// What is wrong is told in the words of the map that start! takes.
+func TestStartGatewaySaysWhatIsWrong(t *testing.T) {
+	c, _ := start(t, `(require '[zeno.gateway :as gateway])`)
+	for src, want := range map[string]string{
+		`(gateway/start! {:host "0.0.0.0"})`: ":allow-non-loopback true",
+		`(gateway/start! {:port 99999})`:     ":port: got 99999",
+	} {
+		if _, err := c.Eval(context.Background(), src); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", src, err, want)
+		}
+	}
+}

@@ -99,6 +99,9 @@ func Decode(t *value.Thread, v value.Value) (*Grant, error) {
 	if g.EvalTimeout == 0 {
 		g.EvalTimeout = DefaultEvalTimeout
 	}
+	if err := checkLimits(t, v); err != nil {
+		return nil, err
+	}
 	g.Limits = f.Limits.limits(g.EvalTimeout)
 	g.Context = lisp.Plain(t, f.CtxInfo, lisp.Crossing{What: "grant: :ctx-info"})
 	var err error

@@ -143,6 +143,9 @@ func TestDecodeSaysWhatIsWrong(t *testing.T) {
 		`{:budget {:queue -1}}`:                  ":queue: got -1",
 		`{:budget {:concurrent 0}}`:              ":concurrent: got 0",
 		`{:ctx-info {:f inc}}`:                   "want plain data",
+		`{:limits {:calls 0}}`:                   ":limits :calls: got 0, want more than 0",
+		`{:limits {:threads -1}}`:                ":threads: got -1",
+		`{:limits {:depth 10001}}`:               "want at most 10000",
 	} {
 		_, err := h.decode(src)
 		ok := false
