@@ -1,0 +1,56 @@
+package core_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// guides gives the texts that a reader pastes from, by file.
+func guides(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, pattern := range []string{"../README.md", "../docs/*.md", "../docs/guide/*.md", "../examples/machines/*/README.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: got %v %v", pattern, files, err)
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[f] = string(b)
+		}
+	}
+	delete(out, "../docs/language.md") // made of what is there
+	return out
+}
+
+// Every function that a guide calls is there under that name.
+func TestGuidesCallWhatIsThere(t *testing.T) {
+	c, _ := start(t, ``)
+	call := regexp.MustCompile(`\(((?:zeno|joker)\.[a-z.-]+|ask|budget|engine|gateway|grant|journal|loop|observe|sandbox|spawn)/([a-z!?*-]+)[ )\n]`)
+	seen := map[string]bool{}
+	for file, text := range guides(t) {
+		for _, m := range call.FindAllStringSubmatch(text, -1) {
+			ns := m[1]
+			if !strings.Contains(ns, ".") {
+				ns = "zeno." + ns
+			}
+			name := ns + "/" + m[2]
+			if seen[name] || ns == "zeno.dry-run" { // that is there in a dry run only
+				continue
+			}
+			seen[name] = true
+			if got := eval(t, c, `(do (require '`+ns+`) (boolean (resolve '`+name+`)))`); got != "true" {
+				t.Errorf("%s: calls %s, which is not there", file, name)
+			}
+		}
+	}
+	if !seen["zeno.spawn/spawn"] || len(seen) < 40 {
+		t.Errorf("got %d names, want those of the guides", len(seen))
+	}
+}
