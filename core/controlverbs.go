@@ -76,6 +76,7 @@ type Status struct {
 	Frozen    *Frozen       `json:"frozen,omitempty"`
 	Deadline  time.Time     `json:"deadline,omitzero"` // of a drain
 	Gateway   string        `json:"gateway,omitempty"`
+	Asks      int           `json:"asks,omitempty"` // questions that wait for a person
 	Processes []ProcessInfo `json:"processes"`
 	Spawns    []SpawnInfo   `json:"spawns"`
 	Hooks     []HookInfo    `json:"webhooks,omitempty"`
@@ -120,6 +121,11 @@ func (c *Core) Status() Status {
 	}
 	for _, p := range c.loop.Processes() {
 		s.Processes = append(s.Processes, processInfo(p))
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
+	defer cancel()
+	if list, err := c.Inbox(ctx); err == nil {
+		s.Asks = len(list)
 	}
 	return s
 }

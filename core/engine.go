@@ -18,7 +18,7 @@ func (c *Core) engineFunctions() []value.Builtin {
 	return []value.Builtin{
 		bind.Func("freeze!", "([] [why])", "Stops what would begin: agents' evals get an error of the kind frozen, spawns are refused, processes are not run, webhooks are taken in and wait. What runs goes on, all state is kept, and a restart comes up frozen.", c.lispFreeze),
 		bind.Func("thaw!", "([])", "Ends a freeze.", func(ctx context.Context) error { return c.Thaw(lispBy) }),
-		bind.Func("status", "([])", "Gives {:state :running|:frozen|:draining :pid … :version … :home … :spawns [{:id … :role … :state … :evals …}] :processes n …}.", c.lispStatus),
+		bind.Func("status", "([])", "Gives {:state :running|:frozen|:draining :pid … :version … :home … :spawns [{:id … :role … :state … :evals …}] :processes n :asks n …}.", c.lispStatus),
 		bind.Func("stop!", "([] [{:keys [now timeout]}])", `Ends zeno: no new work, what runs may go on for :timeout ("30s" unless drain! said otherwise), is cancelled then, and the journal is closed. Returns at once. :now true waits for nothing.`, c.lispStop),
 		bind.Func("drain!", "([timeout])", `Sets how long a zeno that is told to stop waits for what runs: "2m". Default "30s".`, c.lispDrain),
 		bind.Func("gc!", "([] [{:keys [keep dry-run]}])", `Removes what ended before :keep ("30d"): session files of spawns, failed deliveries of webhooks, images of boxes' specs that no box used; and applies the journal's retention. Gives {:sessions n :deliveries n :images n :layers n :bytes n}. :dry-run true only tells.`, c.lispGC),
@@ -65,7 +65,7 @@ func (c *Core) SetDrain(d time.Duration) error { return c.lispDrain(bind.Duratio
 
 func (c *Core) lispStatus() map[string]any {
 	s := c.Status()
-	out := map[string]any{"state": bind.Keyword(s.State), "pid": s.PID, "version": s.Version, "processes": len(s.Processes)}
+	out := map[string]any{"state": bind.Keyword(s.State), "pid": s.PID, "version": s.Version, "processes": len(s.Processes), "asks": s.Asks}
 	if s.Home != "" {
 		out["home"] = s.Home
 	}
