@@ -132,6 +132,11 @@ func (l *launch) start(ctx context.Context) (*running, error) {
 	l.onRelease(l.body.end)
 	l.onRelease(l.body.watch(ctx, first))
 	if err := l.tell(cfg, first); err != nil {
+		if l.body.reason() != "" { // a bound ended it before it was told
+			first.closeChild()
+			close(l.body.lost)
+			return first, nil
+		}
 		first.discard()
 		return nil, err
 	}

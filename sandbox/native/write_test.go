@@ -68,6 +68,21 @@ func TestDiskIsCountedAtTheEnd(t *testing.T) {
 	}
 }
 
+// A volume that is full already ends the box at once, be it before it was told what to be.
+func TestFullVolume(t *testing.T) {
+	b := backend(t)
+	full := func(s *sandbox.Spec) { s.Disk, s.Volume = 8<<20, "v" }
+	if res := sh(t, b, `head -c 6291456 /dev/zero > f`, full); res.KilledBy != "" {
+		t.Fatalf("got killed by %q, want the volume filled", res.KilledBy)
+	}
+	for range 50 {
+		res := sh(t, b, `sleep 10`, func(s *sandbox.Spec) { s.Disk, s.Volume = 4<<20, "v" })
+		if res.KilledBy != sandbox.KilledDisk || res.Status != "killed" {
+			t.Fatalf("got %s, killed by %q, want it killed by disk", res.Status, res.KilledBy)
+		}
+	}
+}
+
 // That another process frees as much as the box writes hides nothing.
 func TestDiskIsCountedWhereOthersFree(t *testing.T) {
 	b := backend(t)
