@@ -40,6 +40,7 @@ type homeJournal struct {
 	mu        sync.Mutex
 	hear      func(keeper) // hears of the store when it is open; nil: nobody
 	opened    keeper
+	lost      error // why the file could not be had; opened is in memory then
 	closed    bool
 	retention *journal.Retention // nil: the journal's own
 }
@@ -67,11 +68,14 @@ func (h *homeJournal) keeper() (keeper, error) {
 	return s, nil
 }
 
-// unrecorded says why there is no record, and what to do. That another zeno serves the home is no fault to be mended.
+// unrecorded keeps why there is no record, and says it with what to do. That another zeno serves the home is no fault to
+// be mended.
 func (h *homeJournal) unrecorded(err error) string {
 	if pid, served, _ := h.home.Served(); served && errors.Is(err, journal.ErrLocked) && pid != strconv.Itoa(os.Getpid()) {
-		return fmt.Sprintf("journal: process %s serves this home and keeps its journal: what happens here is recorded in memory only; `zeno connect -e …` does it there, on the record", pid)
+		h.lost = fmt.Errorf("journal: process %s serves this home and keeps its journal; `zeno connect -e …` does it there, on the record", pid)
+		return h.lost.Error() + "; what happens here is recorded in memory only"
 	}
+	h.lost = err
 	return fmt.Sprintf("%v; until that is mended and zeno started again, what happens is recorded in memory only", err)
 }
 
@@ -141,9 +145,24 @@ func (h *homeJournal) Watch(f func(journal.Event)) (stop func()) {
 	return k.Watch(f)
 }
 
+// marks is the keeper for work that is done once. Where the file cannot be had nobody knows what was done already, and
+// what is done now would be forgotten: nothing is done then.
+func (h *homeJournal) marks() (keeper, error) {
+	k, err := h.keeper()
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lost != nil {
+		return nil, fmt.Errorf("the record of what was done already cannot be had: %w", h.lost)
+	}
+	return k, nil
+}
+
 // LookMark implements journal.Marker.
 func (h *homeJournal) LookMark(ctx context.Context, key string) (journal.Mark, bool, error) {
-	k, err := h.keeper()
+	k, err := h.marks()
 	if err != nil {
 		return journal.Mark{}, false, err
 	}
@@ -152,7 +171,7 @@ func (h *homeJournal) LookMark(ctx context.Context, key string) (journal.Mark, b
 
 // StartMark implements journal.Marker.
 func (h *homeJournal) StartMark(ctx context.Context, key string, again bool) (journal.Mark, bool, error) {
-	k, err := h.keeper()
+	k, err := h.marks()
 	if err != nil {
 		return journal.Mark{}, false, err
 	}
@@ -161,7 +180,7 @@ func (h *homeJournal) StartMark(ctx context.Context, key string, again bool) (jo
 
 // EndMark implements journal.Marker.
 func (h *homeJournal) EndMark(ctx context.Context, key, state, result string) error {
-	k, err := h.keeper()
+	k, err := h.marks()
 	if err != nil {
 		return err
 	}
@@ -170,7 +189,7 @@ func (h *homeJournal) EndMark(ctx context.Context, key, state, result string) er
 
 // ForgetMark implements journal.Marker.
 func (h *homeJournal) ForgetMark(ctx context.Context, key string) (bool, error) {
-	k, err := h.keeper()
+	k, err := h.marks()
 	if err != nil {
 		return false, err
 	}
