@@ -73,10 +73,10 @@ func (h *homeJournal) keeper() (keeper, error) {
 func (h *homeJournal) unrecorded(err error) string {
 	if pid, served, _ := h.home.Served(); served && errors.Is(err, journal.ErrLocked) && pid != strconv.Itoa(os.Getpid()) {
 		h.lost = fmt.Errorf("journal: process %s serves this home and keeps its journal; `zeno connect -e …` does it there, on the record", pid)
-		return h.lost.Error() + "; what happens here is recorded in memory only"
+		return h.lost.Error() + "; what happens here is recorded in memory only, and what must be recorded before it is done is refused"
 	}
 	h.lost = err
-	return fmt.Sprintf("%v; until that is mended and zeno started again, what happens is recorded in memory only", err)
+	return fmt.Sprintf("%v; until that is mended and zeno started again, what happens is recorded in memory only, and what must be recorded before it is done is refused", err)
 }
 
 // tell tells of the store, once.
@@ -118,9 +118,13 @@ func (h *homeJournal) Close() error {
 	return nil
 }
 
-// Append implements journal.Store.
+// Append implements journal.Store. Where the file cannot be had, what must be recorded before it is done is refused.
 func (h *homeJournal) Append(ctx context.Context, e journal.Event) (journal.Event, error) {
-	k, err := h.keeper()
+	get := h.keeper
+	if e.Durable {
+		get = h.kept
+	}
+	k, err := get()
 	if err != nil {
 		return e, err
 	}
@@ -145,17 +149,23 @@ func (h *homeJournal) Watch(f func(journal.Event)) (stop func()) {
 	return k.Watch(f)
 }
 
-// marks is the keeper for work that is done once. Where the file cannot be had nobody knows what was done already, and
-// what is done now would be forgotten: nothing is done then.
-func (h *homeJournal) marks() (keeper, error) {
+// kept is the keeper for what must not be forgotten: none where the file cannot be had.
+func (h *homeJournal) kept() (keeper, error) {
 	k, err := h.keeper()
 	if err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.lost != nil {
-		return nil, fmt.Errorf("the record of what was done already cannot be had: %w", h.lost)
+	return k, h.lost
+}
+
+// marks is the keeper for work that is done once. Where the file cannot be had nobody knows what was done already, and
+// what is done now would be forgotten: nothing is done then.
+func (h *homeJournal) marks() (keeper, error) {
+	k, err := h.kept()
+	if err != nil {
+		return nil, fmt.Errorf("the record of what was done already cannot be had: %w", err)
 	}
 	return k, nil
 }

@@ -3,6 +3,7 @@ package core_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -298,5 +299,31 @@ func TestRedactInLisp(t *testing.T) {
 	  [(:code (:data e)) (:data (first (filter #(= (:seq e) (:seq %)) (zeno.journal/events)))) (:redacted (zeno.journal/verify)) (:broken (zeno.journal/verify))])`)
 	if got != `["(put :slip)" {} 1 nil]` {
 		t.Errorf("got %s, want the data gone and the chain whole", got)
+	}
+}
+
+// Where the journal cannot be had, nothing that must be on record is done: no spawn, no capability with an effect. What only
+// reads is, and so is what the operator does.
+func TestWithoutAJournalNothingIsDone(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "state"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(journalOf(dir), bytes.Repeat([]byte("no journal "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := startIn(t, dir, writer)
+	got := eval(t, c, `(let [r (spawn/spawn {:role :writer :backend :scripted :agent (fn [{:keys [eval]}] (:text (eval "(put 1)")))})] [(:status r) (:evals r) @done (:error r)])`)
+	if !strings.HasPrefix(got, "[:refused 0 [] ") || !strings.Contains(got, "damaged") {
+		t.Errorf("a spawn: got %s, want it refused with the reason", got)
+	}
+	for code, want := range map[string]string{`(put 1)`: "nothing was done", `(get)`: "[]"} {
+		res := c.EvalAs(context.Background(), "writer", code)
+		if text := res.Value + fmt.Sprint(res.Err); !strings.Contains(text, want) {
+			t.Errorf("%s: got %s, want %s", code, text, want)
+		}
+	}
+	if got := eval(t, c, `@done`); got != "[]" {
+		t.Errorf("done: got %s, want nothing", got)
 	}
 }
