@@ -98,10 +98,15 @@ func (v *journalVerify) anchor() (journal.Anchor, error) {
 	if v.Anchor == "" {
 		return journal.Anchor{}, nil
 	}
-	if b, err := os.ReadFile(v.Anchor); err == nil {
+	b, unread := os.ReadFile(v.Anchor)
+	if unread == nil {
 		return journal.ParseAnchor(string(b))
 	}
-	return journal.ParseAnchor(v.Anchor)
+	at, err := journal.ParseAnchor(v.Anchor)
+	if err != nil {
+		err = fmt.Errorf("%w; as a file: %w", err, unread)
+	}
+	return at, err
 }
 
 // verified is a check as `zeno journal verify --json` prints it.
