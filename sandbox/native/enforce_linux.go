@@ -32,7 +32,7 @@ func (b *Backend) enforceable(s *sandbox.Spec) error {
 		return refuse("that /proc and /sys take no write", "this kernel has no landlock",
 			"boot with lsm=landlock,… (Linux 5.13 or later has it), or use :backend :msb")
 	}
-	if err := checkSockets(s.Read); err != nil {
+	if err := checkRead(s.Read); err != nil {
 		return err
 	}
 	if s.Runtime == "runsc" {

@@ -309,6 +309,14 @@ func TestBadSpecsNameTheField(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotThereIsNotShown(t *testing.T) {
+	_, err := backend(t).Run(context.Background(), sandbox.Spec{Argv: []string{"true"}, Read: []string{"/usr", "/nowhere"}})
+	var bad *sandbox.FieldError
+	if !errors.As(err, &bad) || bad.Field != ":read 1" || !strings.Contains(bad.Text, "/nowhere") {
+		t.Errorf("got %v, want the field and the path", err)
+	}
+}
+
 func TestWhatCannotBeEnforcedIsRefused(t *testing.T) {
 	b := backend(t)
 	for what, s := range map[string]sandbox.Spec{

@@ -9,10 +9,10 @@ import (
 	"github.com/reflection-dev/zeno/sandbox"
 )
 
-// checkSockets refuses to show what a service of the host listens in: that a mount is read-only keeps nobody from
+// checkRead refuses to show what is not there, and what a service of the host listens in: that a mount is read-only keeps nobody from
 // connecting to a socket in it. The kernel lists the sockets of this network namespace; one that is made later, or by
 // another namespace, is not seen.
-func checkSockets(read []string) error {
+func checkRead(read []string) error {
 	if len(read) == 0 {
 		return nil
 	}
@@ -21,6 +21,9 @@ func checkSockets(read []string) error {
 		return fmt.Errorf("failed to list the sockets of this host: %w", err)
 	}
 	for i, shown := range read {
+		if _, err := os.Stat(shown); err != nil {
+			return &sandbox.FieldError{Field: fmt.Sprintf(":read %d", i), Text: fmt.Sprintf("got %q, want a file or directory that is there: %v", shown, err)}
+		}
 		if s := socketIn(string(text), shown); s != "" {
 			return &sandbox.FieldError{Field: fmt.Sprintf(":read %d", i),
 				Text: fmt.Sprintf("got %q, where the socket %s is, want files and directories without one: a box could talk to the service behind it", shown, s)}
