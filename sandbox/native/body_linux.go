@@ -18,6 +18,7 @@ import (
 // body is a live box.
 type body struct {
 	b       *Backend
+	id      string // of its record
 	spec    *sandbox.Spec
 	started time.Time
 	volume  string // its directory on the host
@@ -40,7 +41,7 @@ type body struct {
 }
 
 func newBody(b *Backend, s *seat, spec *sandbox.Spec) *body {
-	return &body{b: b, spec: spec, group: s.group, started: time.Now(), gone: make(chan struct{}), lost: make(chan struct{}), open: make(chan struct{}),
+	return &body{b: b, id: s.id, spec: spec, group: s.group, started: time.Now(), gone: make(chan struct{}), lost: make(chan struct{}), open: make(chan struct{}),
 		programs: map[uint64]*running{}, nextID: 1}
 }
 
@@ -275,6 +276,11 @@ func (y *body) attend(first *running) (sandbox.Result, error) {
 // wrote beyond the bound stays written, and that is told.
 func (y *body) judge(res *sandbox.Result, o outcome, oom int) {
 	reason := y.reason()
+	if o.exit == nil && reason == "" {
+		if r, err := y.b.readRecord(y.id); err == nil && r.Stopped {
+			reason = sandbox.KilledStop
+		}
+	}
 	switch {
 	case o.exit == nil && reason == "" && oom > 0, o.exit != nil && oom > 0 && res.Exit != 0 && reason == "":
 		reason = sandbox.KilledOOM

@@ -234,7 +234,7 @@ func TestStoppingAnothersBody(t *testing.T) {
 	if err := two.Stop(context.Background(), "x"); err != nil {
 		t.Error(err)
 	}
-	if res := <-ended; res.Status != "killed" {
-		t.Errorf("got %+v", res)
+	if res := <-ended; res.Status != "killed" || res.KilledBy != sandbox.KilledStop {
+		t.Errorf("got %+v, want it killed by stop", res)
 	}
 }

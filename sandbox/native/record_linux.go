@@ -32,6 +32,7 @@ type record struct {
 	OwnerStart uint64    `json:"owner-start,omitempty"`
 	Pid        int       `json:"pid,omitempty"`
 	PidStart   uint64    `json:"pid-start,omitempty"`
+	Stopped    bool      `json:"stopped,omitempty"` // by another process, which says so before it kills
 }
 
 func (b *Backend) recordDir() string { return filepath.Join(b.cfg.StateDir, "boxes") }
@@ -122,10 +123,21 @@ func (b *Backend) stopForeign(ctx context.Context, name string) error {
 	}
 	for _, r := range rs {
 		if r.Name == name && r.Pid != 0 && alive(r.Pid, r.PidStart) {
+			b.noteStopped(r.ID)
 			return killPid(ctx, r.Pid, r.PidStart)
 		}
 	}
 	return &sandbox.NoBody{Name: name}
+}
+
+// noteStopped tells the owner of a box why it ends. A record that is gone, or takes no line, keeps nobody from stopping it.
+func (b *Backend) noteStopped(id string) {
+	f, err := os.OpenFile(b.recordPath(id), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteString(`{"stopped":true}` + "\n")
+	_ = f.Close()
 }
 
 // Reap ends what zenos that are gone have left: their boxes' processes, cgroups and records.
