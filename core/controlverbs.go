@@ -49,7 +49,7 @@ func (c *Core) Control() *control.Server { return c.control.Load() }
 // verbs are what can be asked for at the control socket.
 func (c *Core) verbs() []control.Verb {
 	return []control.Verb{
-		{Name: "ps", Doc: "what runs: the instance, its processes, its spawns", Call: c.verbPS},
+		{Name: "ps", Doc: "what runs: the instance, its processes, its spawns, with {all} also those that ended lately", Call: c.verbPS},
 		{Name: "logs", Doc: "the events of one spawn: {spawn, after, follow}", Stream: c.verbLogs},
 		{Name: "journal/tail", Doc: "the newest events: {lines, follow}", Stream: c.verbTail},
 		{Name: "journal/show", Doc: "the events of one spawn: {spawn}", Stream: c.verbLogs},
@@ -103,7 +103,7 @@ type ProcessInfo struct {
 // Status tells what the instance does.
 func (c *Core) Status() Status {
 	s := Status{PID: os.Getpid(), Version: c.conf.Version, State: "running", Frozen: c.Frozen(), Processes: []ProcessInfo{},
-		Spawns: c.runningSpawns(), Hooks: c.hookInfos()}
+		Spawns: c.spawnInfos(false), Hooks: c.hookInfos()}
 	if s.Frozen != nil {
 		s.State = "frozen"
 	}
@@ -142,7 +142,19 @@ func processInfo(p loop.Status) ProcessInfo {
 	return i
 }
 
-func (c *Core) verbPS(context.Context, control.Request) (any, error) { return c.Status(), nil }
+func (c *Core) verbPS(_ context.Context, q control.Request) (any, error) {
+	var in struct {
+		All bool `json:"all"`
+	}
+	if err := q.Decode(&in); err != nil {
+		return nil, err
+	}
+	s := c.Status()
+	if in.All {
+		s.Spawns = c.spawnInfos(true)
+	}
+	return s, nil
+}
 
 // namesForm names processes.
 type namesForm struct {

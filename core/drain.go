@@ -99,7 +99,7 @@ func (c *Core) Drain(ctx context.Context) error {
 	}
 	c.life.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("drain: %d spawns and %d processes are cancelled: %w", len(c.runningSpawns()), len(c.runningProcesses()), context.Cause(ctx))
+		return fmt.Errorf("drain: %d spawns and %d processes are cancelled: %w", len(c.Spawns(false)), len(c.runningProcesses()), context.Cause(ctx))
 	}
 	return nil
 }

@@ -32,6 +32,8 @@ Examples:
 
   zeno ps -w
 
+  zeno ps --all
+
   zeno ps --json | jq '.processes[] | select(.failing > 0)'`
 }
 

@@ -15,6 +15,7 @@ import (
 
 type psCmd struct {
 	JSON  bool `name:"json" help:"Print it as JSON; with --watch one line each time."`
+	All   bool `short:"a" help:"Spawns that ended lately, too."`
 	Watch bool `short:"w" help:"Again every second, until ctrl-C or the end of that zeno."`
 }
 
@@ -34,7 +35,7 @@ func (cmd *psCmd) Run(a *app) error {
 		return err
 	}
 	for {
-		s, err := a.ps(h)
+		s, err := a.ps(h, cmd.All)
 		if err != nil {
 			return err
 		}
@@ -48,12 +49,12 @@ func (cmd *psCmd) Run(a *app) error {
 }
 
 // ps asks the zeno that serves the home, or reads its state directory.
-func (a *app) ps(h *home.Home) (psInfo, error) {
+func (a *app) ps(h *home.Home, all bool) (psInfo, error) {
 	var s psInfo
 	c, err := a.dial(h)
 	if err == nil {
 		defer c.Close()
-		return s, c.Call(a.signals.ctx, "ps", nil, &s.Status)
+		return s, c.Call(a.signals.ctx, "ps", map[string]bool{"all": all}, &s.Status)
 	}
 	if !down(err) {
 		return s, err
@@ -154,9 +155,16 @@ func psProcesses(out io.Writer, ps []core.ProcessInfo, now time.Time) {
 }
 
 func psSpawns(out io.Writer, ss []core.SpawnInfo, now time.Time) {
-	rows := [][]string{{"SPAWN", "ROLE", "BACKEND", "STATE", "SINCE", "EVALS"}}
+	rows := [][]string{{"SPAWN", "ROLE", "BACKEND", "STATE", "SINCE", "EVALS", "TOKENS", "USD", ""}}
 	for _, s := range ss {
-		rows = append(rows, []string{s.ID, s.Role, s.Backend, s.State, span(now.Sub(s.Since)), fmt.Sprint(s.Evals)})
+		state, usd := s.State, "-"
+		if s.Status != "" {
+			state = s.Status + " in " + span(s.Took)
+		}
+		if s.USD > 0 {
+			usd = fmt.Sprintf("%.4f", s.USD)
+		}
+		rows = append(rows, []string{s.ID, s.Role, s.Backend, state, span(now.Sub(s.Since)), fmt.Sprint(s.Evals), fmt.Sprint(s.Tokens), usd, clipped(s.Error, 60)})
 	}
 	table(out, rows)
 }
