@@ -71,8 +71,21 @@ func openFile(ctx context.Context, path string) (*sql.DB, *sql.Conn, error) {
 	return db, conn, nil
 }
 
+// writeAhead turns the log on. Of two processes that make the file at once one is refused, without the wait that
+// busy_timeout is for: it tries again.
+func writeAhead(ctx context.Context, conn *sql.Conn) error {
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		_, err := conn.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+		var refused interface{ Code() int }
+		const busy = 5 // SQLITE_BUSY; the rest of the code tells more
+		if !errors.As(err, &refused) || refused.Code()&0xff != busy || ctx.Err() != nil || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
 func prepare(ctx context.Context, conn *sql.Conn) error {
-	if _, err := conn.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
+	if err := writeAhead(ctx, conn); err != nil {
 		return err
 	}
 	return inTx(ctx, conn, func() error {
