@@ -117,14 +117,14 @@ func below(all []storePath, short string) []storePath {
 	}
 	seen := map[string]bool{}
 	var out []storePath
-	for todo := []string{short}; len(todo) > 0; todo = todo[1:] {
-		p, ok := at[todo[0]]
-		if !ok || seen[todo[0]] {
+	for next := []string{short}; len(next) > 0; next = next[1:] {
+		p, ok := at[next[0]]
+		if !ok || seen[next[0]] {
 			continue
 		}
-		seen[todo[0]] = true
+		seen[next[0]] = true
 		out = append(out, p)
-		todo = append(todo, p.deps...)
+		next = append(next, p.deps...)
 	}
 	return out
 }
