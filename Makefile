@@ -10,7 +10,7 @@ FUZZTIME ?= 30s
 .PHONY: build stage2 run check test bench lint fuzz cross need clean
 
 build: stage2 ## bin/zeno
-	$(GO) build -trimpath -tags zeno_stage2 -ldflags '$(LDFLAGS)' -o bin/zeno .
+	CGO_ENABLED=0 $(GO) build -trimpath -tags zeno_stage2 -ldflags '$(LDFLAGS)' -o bin/zeno .
 
 stage2: ## what zeno runs inside boxes, a small program that is built into it
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o sandbox/native/stage2.bin ./sandbox/native/stage2/cmd

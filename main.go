@@ -7,6 +7,7 @@ import (
 
 	"github.com/reflection-dev/zeno/core/spawn/guard"
 	"github.com/reflection-dev/zeno/internal/cli"
+	_ "github.com/reflection-dev/zeno/internal/firstgc" // before most of what is initialized
 	"github.com/reflection-dev/zeno/sandbox/native/stage2"
 )
 

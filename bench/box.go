@@ -125,11 +125,11 @@ func inBox(b *native.Backend) error {
 func buildBoxed(dir string) (bin, stage2 string, err error) {
 	bin, stage2 = filepath.Join(dir, "zeno"), filepath.Join(dir, "stage2")
 	for _, args := range [][]string{
-		{"CGO_ENABLED=0", "-o", stage2, "./sandbox/native/stage2/cmd"}, {"CGO_ENABLED=0", "-o", "sandbox/native/stage2.bin", "./sandbox/native/stage2/cmd"},
-		{"CGO_ENABLED=" + os.Getenv("CGO_ENABLED"), "-tags", "zeno_stage2", "-o", bin, "."},
+		{"-o", stage2, "./sandbox/native/stage2/cmd"}, {"-o", "sandbox/native/stage2.bin", "./sandbox/native/stage2/cmd"},
+		{"-tags", "zeno_stage2", "-o", bin, "."},
 	} {
-		c := exec.Command("go", append([]string{"build", "-trimpath", "-ldflags", "-s -w"}, args[1:]...)...)
-		c.Dir, c.Env = "..", append(os.Environ(), args[0])
+		c := exec.Command("go", append([]string{"build", "-trimpath", "-ldflags", "-s -w"}, args...)...)
+		c.Dir, c.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := c.CombinedOutput(); err != nil {
 			return "", "", fmt.Errorf("failed to build zeno: %w: %s", err, out)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -119,11 +118,9 @@ func startProcess(rounds int) ([]measured, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	bin := filepath.Join(dir, "zeno")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, ".")
-	build.Dir = ".."
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("failed to build zeno: %w: %s", err, out)
+	bin, _, err := buildBoxed(dir)
+	if err != nil {
+		return nil, err
 	}
 	xs, err := again(startWord, bin, strconv.Itoa(4*rounds+1), dir)
 	if err != nil {
