@@ -24,19 +24,13 @@ func (b *Backend) runGuest(ctx context.Context, spec *sandbox.Spec) (sandbox.Res
 	if err := seat.claim(); err != nil {
 		return sandbox.Result{}, err
 	}
-	spec.Name = or(spec.Name, "box-"+seat.id)
 	body := newBody(b, seat, spec)
 	body.guest, body.owner = true, -1
-	if err := b.enter(spec.Name, body); err != nil {
+	l, leave, err := b.settle(seat, body)
+	if err != nil {
 		return sandbox.Result{}, err
 	}
-	defer b.leave(spec.Name)
-	defer close(body.gone)
-	l := &launch{b: b, body: body, spec: spec, seat: seat}
-	defer l.release()
-	if err := l.takeVolume(); err != nil {
-		return sandbox.Result{}, err
-	}
+	defer leave()
 	g := &guest{runsc: runsc, dir: b.guestDir(seat.id), id: "zeno-" + seat.id}
 	l.onRelease(func() { b.discardGuest(g, seat) })
 	first, ended, err := l.startGuest(ctx, g)

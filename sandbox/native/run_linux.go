@@ -49,23 +49,35 @@ func (b *Backend) run(ctx context.Context, spec *sandbox.Spec) (sandbox.Result, 
 	}
 	defer b.follow()
 	defer seat.release()
-	spec.Name = or(spec.Name, "box-"+seat.id)
-	body := newBody(b, seat, spec)
-	if err := b.enter(spec.Name, body); err != nil {
+	l, leave, err := b.settle(seat, newBody(b, seat, spec))
+	if err != nil {
 		return sandbox.Result{}, err
 	}
-	defer b.leave(spec.Name)
-	defer close(body.gone)
-	l := &launch{b: b, body: body, spec: spec, seat: seat}
-	defer l.release()
-	if err := l.takeVolume(); err != nil {
-		return sandbox.Result{}, err
-	}
+	defer leave()
 	first, err := l.start(ctx)
 	if err != nil {
 		return sandbox.Result{}, l.abandon(err)
 	}
-	return body.attend(first)
+	return l.body.attend(first)
+}
+
+// settle gives the body its name and its volume. leave gives back what was taken since, and then the name.
+func (b *Backend) settle(s *seat, y *body) (l *launch, leave func(), err error) {
+	y.spec.Name = or(y.spec.Name, "box-"+s.id)
+	if err := b.enter(y.spec.Name, y); err != nil {
+		return nil, nil, err
+	}
+	l = &launch{b: b, body: y, spec: y.spec, seat: s}
+	leave = func() {
+		l.release()
+		close(y.gone)
+		b.leave(y.spec.Name)
+	}
+	if err := l.takeVolume(); err != nil {
+		leave()
+		return nil, nil, err
+	}
+	return l, leave, nil
 }
 
 func newID() string {
