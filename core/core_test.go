@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/reflection-dev/zeno/core"
 	"github.com/reflection-dev/zeno/core/home"
 	"github.com/reflection-dev/zeno/core/spawn/guard"
+	"github.com/reflection-dev/zeno/internal/noleak"
 	"github.com/reflection-dev/zeno/sandbox/native/stage2"
 )
 
@@ -31,7 +30,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(crashChild) != "" {
 		os.Exit(crashChildMain())
 	}
-	goleak.VerifyTestMain(m)
+	noleak.Main(m)
 }
 
 // start makes an instance whose program is src.

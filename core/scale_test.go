@@ -9,7 +9,7 @@ import (
 	"github.com/reflection-dev/zeno/core/spawn"
 )
 
-// 200 spawns, 32 at a time, 10 evals each: none fails, none sees another's definitions, and goleak finds no goroutine
+// 200 spawns, 32 at a time, 10 evals each: none fails, none sees another's definitions, and noleak finds no goroutine
 // left (TestMain).
 func TestManySpawns(t *testing.T) {
 	c, _ := start(t, reader)

@@ -11,13 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/reflection-dev/zeno/core"
 	"github.com/reflection-dev/zeno/core/home"
 	"github.com/reflection-dev/zeno/core/spawn/guard"
 	"github.com/reflection-dev/zeno/examples"
 	"github.com/reflection-dev/zeno/internal/modelserver"
+	"github.com/reflection-dev/zeno/internal/noleak"
 	"github.com/reflection-dev/zeno/internal/npmcli"
 )
 
@@ -25,7 +24,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == guard.Word {
 		os.Exit(guard.Main(os.Args[2:]))
 	}
-	goleak.VerifyTestMain(m)
+	noleak.Main(m)
 }
 
 // worst is what the notes of the demo add up to for one of their four services, reckoned by hand.

@@ -11,15 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/reflection-dev/zeno/internal/noleak"
 	"github.com/reflection-dev/zeno/lisp"
 	"github.com/reflection-dev/zeno/lisp/value"
 	"github.com/reflection-dev/zeno/nrepl/bencode"
 	"github.com/reflection-dev/zeno/stdlib"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { noleak.Main(m) }
 
 // patience is how long a test waits for what must come.
 const patience = 20 * time.Second

@@ -13,14 +13,14 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/reflection-dev/zeno/internal/noleak"
 )
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv("BUDGET_TO_SPEND_FROM"); path != "" {
 		spendUntilKilled(path)
 	}
-	goleak.VerifyTestMain(m)
+	noleak.Main(m)
 }
 
 // clock is a time that a test sets.

@@ -20,17 +20,16 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/reflection-dev/zeno/core/control"
 	"github.com/reflection-dev/zeno/internal/need"
+	"github.com/reflection-dev/zeno/internal/noleak"
 )
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("CONTROL_TEST_SERVE"); dir != "" {
 		serveForever(dir)
 	}
-	goleak.VerifyTestMain(m)
+	noleak.Main(m)
 }
 
 // serveForever is a zeno that can be killed.

@@ -8,15 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/reflection-dev/zeno/core/doctor"
 	"github.com/reflection-dev/zeno/core/journal"
 	"github.com/reflection-dev/zeno/core/spawn/backend"
+	"github.com/reflection-dev/zeno/internal/noleak"
 	"github.com/reflection-dev/zeno/sandbox"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { noleak.Main(m) }
 
 func run(t *testing.T, conf doctor.Config) (doctor.Report, map[string]doctor.Check) {
 	t.Helper()

@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/reflection-dev/zeno/core/budget"
+	"github.com/reflection-dev/zeno/internal/noleak"
 	"github.com/reflection-dev/zeno/lisp"
 	"github.com/reflection-dev/zeno/lisp/value"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { noleak.Main(m) }
 
 // house is an environment whose functions a grant may name.
 type house struct {

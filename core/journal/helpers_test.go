@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/reflection-dev/zeno/internal/noleak"
 )
 
 var bg = context.Background()
@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	if job := os.Getenv(childJob); job != "" {
 		child(job)
 	}
-	goleak.VerifyTestMain(m)
+	noleak.Main(m)
 }
 
 // open opens a journal in a directory of the test's own.

@@ -9,12 +9,11 @@ import (
 	"time"
 	_ "time/tzdata" // zones, whatever the machine has
 
-	"go.uber.org/goleak"
-
 	"github.com/reflection-dev/zeno/core/loop"
+	"github.com/reflection-dev/zeno/internal/noleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { noleak.Main(m) }
 
 // begin is where virtual clocks start: a Monday.
 var begin = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)

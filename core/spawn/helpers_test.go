@@ -15,10 +15,10 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
-	"go.uber.org/goleak"
 
 	"github.com/reflection-dev/zeno/core/spawn/backend"
 	"github.com/reflection-dev/zeno/core/spawn/guard"
+	"github.com/reflection-dev/zeno/internal/noleak"
 	"github.com/reflection-dev/zeno/sandbox/native/stage2"
 )
 
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 			playParent(os.Args[2], os.Args[3])
 		}
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(int) { http.DefaultClient.CloseIdleConnections() }))
+	noleak.Main(m, http.DefaultClient.CloseIdleConnections)
 }
 
 // tokenPrefix marks the stand-in's tokens, so that a leak shows wherever it is.

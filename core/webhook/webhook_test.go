@@ -19,12 +19,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/reflection-dev/zeno/core/webhook"
+	"github.com/reflection-dev/zeno/internal/noleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { noleak.Main(m) }
 
 const secret = "a secret of a sender"
 

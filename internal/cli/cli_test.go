@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"go.uber.org/goleak"
 
 	"github.com/reflection-dev/zeno/core/spawn/guard"
+	"github.com/reflection-dev/zeno/internal/noleak"
 	"github.com/reflection-dev/zeno/sandbox/native/stage2"
 )
 
@@ -33,7 +33,7 @@ type checked struct{ m *testing.M }
 func (c checked) Run() int {
 	code := c.m.Run()
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		if err := noleak.Find(); err != nil {
 			_, _ = os.Stderr.WriteString(err.Error() + "\n")
 			return 1
 		}

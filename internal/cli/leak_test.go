@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/reflection-dev/zeno/internal/noleak"
 )
 
 // TestNothingIsLeft runs commands in this process and wants no goroutine after them.
@@ -39,7 +39,7 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Errorf("%q: got exit code %d, %v, want 0; output %s", args, code, err, text)
 		}
 		_, _ = in.Close(), out.Close()
-		if err := goleak.Find(); err != nil {
+		if err := noleak.Find(); err != nil {
 			t.Fatalf("%q: %v", args, err)
 		}
 	}

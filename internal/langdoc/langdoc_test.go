@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
+	"github.com/reflection-dev/zeno/internal/noleak"
 	"github.com/reflection-dev/zeno/lisp/compile"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { noleak.Main(m) }
 
 func TestUpToDate(t *testing.T) {
 	want, err := os.ReadFile("../../docs/language.md")

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
+
+	"github.com/reflection-dev/zeno/internal/noleak"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { http.DefaultClient.CloseIdleConnections() }))
+	noleak.Main(m, http.DefaultClient.CloseIdleConnections)
 }
 
 func TestMarks(t *testing.T) {

@@ -15,14 +15,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
-	"go.uber.org/goleak"
 
 	"github.com/reflection-dev/zeno/core"
 	"github.com/reflection-dev/zeno/core/home"
+	"github.com/reflection-dev/zeno/internal/noleak"
 	"github.com/reflection-dev/zeno/lisp"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { noleak.Main(m) }
 
 // project writes the files of a txtar archive into a directory and goes there.
 func project(t *testing.T, archive string) {

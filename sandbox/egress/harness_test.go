@@ -17,8 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/reflection-dev/zeno/internal/noleak"
 	"github.com/reflection-dev/zeno/sandbox"
 	"github.com/reflection-dev/zeno/sandbox/secret"
 )
@@ -27,7 +26,7 @@ func TestMain(m *testing.M) {
 	if helper() {
 		return
 	}
-	goleak.VerifyTestMain(m)
+	noleak.Main(m)
 }
 
 const canary = "canary-0f3c9a/+value=="

@@ -11,15 +11,18 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/reflection-dev/zeno/internal/need"
+	"github.com/reflection-dev/zeno/internal/noleak"
 	"github.com/reflection-dev/zeno/sandbox"
 	"github.com/reflection-dev/zeno/sandbox/native"
 )
 
 func TestABoxRunsAProgram(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer func() {
+		if err := noleak.Find(); err != nil {
+			t.Error(err)
+		}
+	}()
 	b := backend(t)
 	defer b.Close()
 	res := sh(t, b, `cat; echo "$GREETING"; pwd; echo oops >&2; exit 7`, func(s *sandbox.Spec) {

@@ -13,14 +13,13 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/reflection-dev/zeno/core/home/deps"
+	"github.com/reflection-dev/zeno/internal/noleak"
 	"github.com/reflection-dev/zeno/lisp"
 	"github.com/reflection-dev/zeno/lisp/value"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { noleak.Main(m) }
 
 // repo is a Git repository in a directory, changed with the real git.
 type repo struct {

@@ -13,9 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/reflection-dev/zeno/internal/need"
+	"github.com/reflection-dev/zeno/internal/noleak"
 )
 
 // parentWord makes the test binary play zeno: it starts a guarded tree and waits to be killed.
@@ -30,7 +29,7 @@ func TestMain(m *testing.M) {
 			os.Exit(playParent(os.Args[2]))
 		}
 	}
-	goleak.VerifyTestMain(m)
+	noleak.Main(m)
 }
 
 func playParent(script string) int {
