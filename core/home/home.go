@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // EnvVar names the home when the command line does not.
@@ -77,7 +78,11 @@ func (h *Home) Source(lib string) (src, file string, ok bool, err error) {
 	rel := strings.ReplaceAll(lib, ".", string(filepath.Separator)) + ".joke"
 	for _, p := range h.Roots() {
 		for _, name := range []string{strings.ReplaceAll(rel, "-", "_"), rel} {
-			if src, file, ok, err = readFile(filepath.Join(p, name)); ok || err != nil {
+			src, file, ok, err = readFile(filepath.Join(p, name))
+			if errors.Is(err, syscall.ENOTDIR) { // a file that is called as a part of the name, such as the program zeno itself
+				continue
+			}
+			if ok || err != nil {
 				return src, file, ok, err
 			}
 		}

@@ -107,3 +107,7 @@ func (anthropic) refuse(w http.ResponseWriter, status int, message string) {
 	}
 	writeJSON(w, status, object{"type": "error", "error": object{"type": kind, "message": message}})
 }
+
+func (anthropic) report(Conversation) event {
+	return event{name: "error", data: object{"type": "error", "error": object{"type": "overloaded_error", "message": reported}}}
+}

@@ -81,3 +81,7 @@ func (d chat) events(c Conversation, m Move) []event {
 func (chat) refuse(w http.ResponseWriter, status int, message string) {
 	refuseOpenAI(w, status, message)
 }
+
+func (chat) report(Conversation) event {
+	return event{data: object{"error": object{"message": reported, "type": "server_error", "code": "overloaded"}}}
+}

@@ -98,3 +98,7 @@ func unfenced(result string) string {
 	}
 	return result
 }
+
+func (gemini) report(Conversation) event {
+	return event{data: object{"error": object{"code": 503, "message": reported, "status": "UNAVAILABLE"}}}
+}

@@ -140,3 +140,9 @@ func afterHeading(result string) string {
 	}
 	return result
 }
+
+func (d responses) report(c Conversation) event {
+	failed := d.frame(c, "failed", []object{})
+	failed["error"] = object{"code": "server_is_overloaded", "message": reported}
+	return event{name: "response.failed", data: object{"type": "response.failed", "sequence_number": 99, "response": failed}}
+}

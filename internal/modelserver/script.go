@@ -39,6 +39,8 @@ type dialect interface {
 	whole(Conversation, Move) object
 	events(Conversation, Move) []event
 	refuse(w http.ResponseWriter, status int, message string)
+	// report is the event of a stream that says that the answer failed.
+	report(Conversation) event
 }
 
 // next decides the move: the marks of the last marked user turn, one for each tool result since, then the result.

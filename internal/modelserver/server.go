@@ -32,6 +32,9 @@ type Config struct {
 	Status int
 	// Malformed breaks off each answer in the middle, a streamed one in the middle of an event.
 	Malformed bool
+	// Fault, where given, decides instead of Status and Malformed what is wrong with the answer to a request. It is called
+	// from many goroutines.
+	Fault func(Request) Fault
 	// Decide, where given and where it says so, takes the place of the marks: a model that looks at what it is told. It is
 	// called from many goroutines.
 	Decide func(Conversation) (Move, bool)
@@ -162,17 +165,26 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, more 
 	case <-r.Context().Done():
 		return
 	}
+	fault := conf.fault(seen)
 	switch {
-	case conf.Status != 0:
-		d.refuse(w, conf.Status, fmt.Sprintf("scripted failure %d", conf.Status))
-	case !talk.Stream && conf.Malformed:
+	case fault.Status != 0:
+		if fault.RetryAfter != "" {
+			w.Header().Set("Retry-After", fault.RetryAfter)
+		}
+		d.refuse(w, fault.Status, fmt.Sprintf("scripted failure %d", fault.Status))
+	case !talk.Stream && fault.Break == 0:
+		writeJSON(w, http.StatusOK, d.whole(talk, move))
+	case !talk.Stream:
 		data, _ := json.Marshal(d.whole(talk, move))
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(data[:len(data)/2])
-	case !talk.Stream:
-		writeJSON(w, http.StatusOK, d.whole(talk, move))
+		fault.Break.carryOut(w, r, string(data[:len(data)/2]))
 	default:
-		stream(w, d.events(talk, move), conf.Malformed)
+		events := d.events(talk, move)
+		if fault.Break == Report {
+			events = append(events[:len(events)/2:len(events)/2], d.report(talk))
+			fault.Break = 0
+		}
+		stream(w, r, events, fault.Break)
 	}
 }
 
@@ -210,8 +222,8 @@ type event struct {
 	raw  string
 }
 
-// stream writes the events; broken cuts the last one short.
-func stream(w http.ResponseWriter, events []event, broken bool) {
+// stream writes the events, up to what breaks them off in the middle of the middle one.
+func stream(w http.ResponseWriter, r *http.Request, events []event, broken Break) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
 	for i, e := range events {
@@ -223,16 +235,14 @@ func stream(w http.ResponseWriter, events []event, broken bool) {
 			}
 			text = string(data)
 		}
-		if broken && i == len(events)/2 {
-			fmt.Fprintf(w, "data: %s", text[:len(text)/2])
+		if broken != 0 && i == len(events)/2 {
+			broken.carryOut(w, r, "data: "+text[:len(text)/2])
 			return
 		}
 		if e.name != "" {
 			fmt.Fprintf(w, "event: %s\n", e.name)
 		}
 		fmt.Fprintf(w, "data: %s\n\n", text)
-		if f, ok := w.(http.Flusher); ok {
-			f.Flush()
-		}
+		flush(w)
 	}
 }
