@@ -61,6 +61,7 @@ func (c *Core) verbs() []control.Verb {
 		{Name: "thaw", Doc: "end a freeze", Change: true, Call: c.verbThaw},
 		{Name: "inbox", Doc: "the questions that wait for a person", Call: c.verbInbox},
 		{Name: "answer", Doc: "answer a question: {id, text}", Change: true, Call: c.verbAnswer},
+		{Name: "spawn", Doc: "run an agent to its end: {role, prompt, system, model, backend, base-url, api-key-env, timeout-ms, sandbox, box, trust}; it is cancelled where the caller hangs up", Change: true, MaxBody: maxSpawnArgs, Stream: c.verbSpawn},
 		{Name: "cancel", Doc: "end a spawn: {spawn, why}", Change: true, Call: c.verbCancel},
 		{Name: "gc", Doc: "remove what ended long ago: {keep-ms, dry-run}", Change: true, Call: c.verbGC},
 		{Name: "stop", Doc: "drain and end: {now, timeout-ms}", Change: true, Call: c.verbStop},

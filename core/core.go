@@ -106,6 +106,8 @@ type Core struct {
 	watches  map[*watch]bool
 	tokens   map[string]func() // by spawn: its token is no secret any more
 	spawns   sync.WaitGroup
+
+	waitingSpawns atomic.Int32 // callers of the verb spawn
 }
 
 // New makes an instance. Nothing of the home has run yet: see Boot. Nothing is written before the first spawn.

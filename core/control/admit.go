@@ -102,12 +102,12 @@ func originAllowed(r *http.Request) bool {
 	return len(all) == 1 && err == nil && u.Scheme == "http" && u.User == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
 }
 
-func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.conf.MaxBody))
+func (s *Server) body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var big *http.MaxBytesError
 	switch {
 	case errors.As(err, &big):
-		return nil, &Error{tooBig, fmt.Sprintf("argument: got more than %d bytes, want less", s.conf.MaxBody)}
+		return nil, &Error{tooBig, fmt.Sprintf("argument: got more than %d bytes, want less", most)}
 	case err != nil:
 		return nil, &Error{Usage, fmt.Sprintf("argument: failed to read it within %s: %v", s.conf.ReadTimeout, err)}
 	}

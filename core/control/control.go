@@ -39,6 +39,8 @@ type Verb struct {
 	Doc    string // one line
 	Change bool   // it changes something: GET is refused
 
+	MaxBody int64 // bytes of its argument; 0: as Config says
+
 	// Call gives what is answered, as JSON. ctx ends with the connection.
 	Call func(ctx context.Context, q Request) (any, error)
 	// Stream calls send for each line of the answer, until it has no more or send fails.

@@ -114,6 +114,21 @@ func TestWhoCalls(t *testing.T) {
 	}
 }
 
+// A verb that takes more than others do says so.
+func TestMaxBodyOfAVerb(t *testing.T) {
+	_, c := start(t, control.Config{MaxBody: 1000}, control.Verb{Name: "roomy", MaxBody: 10_000,
+		Call: func(_ context.Context, q control.Request) (any, error) {
+			var in struct{ Text string }
+			return nil, q.Decode(&in)
+		}})
+	if err := c.Call(context.Background(), "roomy", map[string]string{"text": strings.Repeat("x", 5000)}, nil); err != nil {
+		t.Errorf("5000 bytes: got %v, want no error", err)
+	}
+	if err := c.Call(context.Background(), "roomy", map[string]string{"text": strings.Repeat("x", 20_000)}, nil); err == nil {
+		t.Error("20000 bytes: got no error, want one")
+	}
+}
+
 func TestErrors(t *testing.T) {
 	_, c := start(t, control.Config{MaxBody: 1000}, control.Verb{Name: "panics", Call: func(context.Context, control.Request) (any, error) { panic("secret reason") }},
 		control.Verb{Name: "fails", Call: func(context.Context, control.Request) (any, error) { return nil, errors.New("disk: full") }})

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -207,7 +208,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, v Verb, by By) err
 	if r.Method != http.MethodPost && (r.Method != http.MethodGet || v.Change) {
 		return &Error{Usage, fmt.Sprintf("method: got %s, want POST", r.Method)}
 	}
-	body, err := s.body(w, r)
+	body, err := s.body(w, r, cmp.Or(v.MaxBody, s.conf.MaxBody))
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ Examples:
 
 // Help implements kong.HelpProvider.
 func (spawnCmd) Help() string {
-	return `The answer goes to stdout, how it ended to stderr. Exits 0 only if the spawn ends ok.
+	return `The answer goes to stdout, how it ended to stderr. Exits 0 only if the spawn ends ok. Where a zeno serves the home the spawn runs in that one, and ctrl-C ends it there.
 
 Examples:
 

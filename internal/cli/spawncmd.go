@@ -16,18 +16,28 @@ func (s *spawnCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if !s.DryRun {
+		c, err := s.serving(a)
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			defer c.Close()
+			return s.remote(a, c, req)
+		}
+	}
 	// What the home prints is no part of the answer.
 	return a.withHome(engine{out: a.std.Err}, func(ctx context.Context, c *core.Core) error {
 		if s.DryRun {
 			return s.preview(a, c, req)
 		}
-		return s.print(a, c.Spawn(ctx, req))
+		return s.print(a, core.EndOf(c.Spawn(ctx, req)))
 	})
 }
 
 func (s *spawnCmd) request(a *app) (spawn.Request, error) {
 	req := spawn.Request{Role: s.Role, Prompt: s.Prompt, System: s.System, Model: s.Model, Backend: s.Backend,
-		BaseURL: s.BaseURL, Timeout: s.Timeout}
+		BaseURL: s.BaseURL, APIKeyEnv: s.APIKeyEnv, Timeout: s.Timeout}
 	if s.Timeout < 0 {
 		return req, usage(fmt.Errorf("--timeout: got %v, want a duration such as 20m", s.Timeout))
 	}
@@ -63,9 +73,9 @@ func (m model) key(a *app) (string, error) {
 	return key, nil
 }
 
-func (s *spawnCmd) print(a *app, res spawn.Result) error {
+func (s *spawnCmd) print(a *app, res core.SpawnEnd) error {
 	if s.JSON {
-		if err := printJSON(a.std.Out, ending(res)); err != nil {
+		if err := printJSON(a.std.Out, res); err != nil {
 			return err
 		}
 	} else {
@@ -74,15 +84,15 @@ func (s *spawnCmd) print(a *app, res spawn.Result) error {
 		}
 		fmt.Fprintln(a.std.Err, summary(res))
 	}
-	if res.Status != spawn.OK {
+	if res.Status != string(spawn.OK) {
 		return reported(ExitFailed)
 	}
 	return nil
 }
 
 // summary is one line on how a spawn ended, and more where it did not end well.
-func summary(res spawn.Result) string {
-	line := fmt.Sprintf("spawn %s: %s, %d evals, %s", res.ID, res.Status, res.Evals, res.Elapsed.Round(time.Millisecond))
+func summary(res core.SpawnEnd) string {
+	line := fmt.Sprintf("spawn %s: %s, %d evals, %s", res.ID, res.Status, res.Evals, time.Duration(res.MS)*time.Millisecond)
 	if u := res.Usage; u.TokensIn+u.TokensOut > 0 {
 		line += fmt.Sprintf(", %d tokens in, %d out", u.TokensIn, u.TokensOut)
 		if u.USD > 0 {
@@ -96,31 +106,4 @@ func summary(res spawn.Result) string {
 		line += "\n  " + res.Error
 	}
 	return line
-}
-
-// resultInfo is a spawn's end as `zeno spawn --json` prints it: the map that zeno.spawn/spawn gives.
-type resultInfo struct {
-	ID      string    `json:"id"`
-	Status  string    `json:"status"`
-	Exit    int       `json:"exit"`
-	Answer  string    `json:"answer"`
-	Session string    `json:"session,omitempty"`
-	Usage   usageInfo `json:"usage"`
-	Evals   int       `json:"evals"`
-	MS      int64     `json:"ms"`
-	Boxed   bool      `json:"boxed"`
-	Error   string    `json:"error,omitempty"`
-	Stderr  string    `json:"stderr,omitempty"`
-}
-
-type usageInfo struct {
-	TokensIn  int64   `json:"tokens-in"`
-	TokensOut int64   `json:"tokens-out"`
-	USD       float64 `json:"usd"`
-}
-
-func ending(res spawn.Result) resultInfo {
-	return resultInfo{ID: res.ID, Status: string(res.Status), Exit: res.Exit, Answer: res.Answer, Session: res.Session,
-		Usage: usageInfo{res.Usage.TokensIn, res.Usage.TokensOut, res.Usage.USD}, Evals: res.Evals,
-		MS: res.Elapsed.Milliseconds(), Boxed: res.Boxed, Error: res.Error, Stderr: res.Stderr}
 }
