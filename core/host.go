@@ -39,8 +39,8 @@ func (h *host) Surface(ctx context.Context, caller gateway.Caller) (gateway.Surf
 		c.report("role "+caller.Role, err)
 		return gateway.Surface{Notes: "The operator's grant for this role is broken: every eval fails until it is mended."}, true
 	}
+	s := gateway.Surface{EvalTimeout: g.EvalTimeout, Grant: g}
 	g = c.withLeased(caller, g)
-	s := gateway.Surface{EvalTimeout: g.EvalTimeout}
 	for _, cap := range g.Caps {
 		s.Capabilities = append(s.Capabilities, gateway.Capability{Name: cap.Name, Arglists: cap.Arglists, Doc: cap.Doc,
 			Effect: cap.Effect, Approve: cap.Approve})
@@ -52,21 +52,26 @@ func (h *host) Surface(ctx context.Context, caller gateway.Caller) (gateway.Surf
 }
 
 // Eval implements gateway.Host.
-func (h *host) Eval(ctx context.Context, caller gateway.Caller, code string) gateway.Reply {
-	return (*Core)(h).evalAs(ctx, caller, code)
+func (h *host) Eval(ctx context.Context, caller gateway.Caller, code string, now *gateway.Surface) gateway.Reply {
+	var g *grant.Grant
+	if now != nil {
+		g, _ = now.Grant.(*grant.Grant)
+	}
+	return (*Core)(h).evalAs(ctx, caller, code, g)
 }
 
-// evalAs evaluates code as the agent of a spawn does, and records it.
-func (c *Core) evalAs(ctx context.Context, caller gateway.Caller, code string) gateway.Reply {
+// evalAs evaluates code as the agent of a spawn does, and records it. Without a grant the role is asked for its own.
+func (c *Core) evalAs(ctx context.Context, caller gateway.Caller, code string, g *grant.Grant) gateway.Reply {
 	if r, frozen := c.frozenReply(); frozen {
 		return r
 	}
 	ctx = context.WithValue(ctx, callerKey{}, caller)
-	g, err := c.grantOf(ctx, caller)
-	if err != nil {
-		c.report("role "+caller.Role, err)
-		return gateway.Reply{Err: &gateway.EvalError{Kind: "grant", Message: "the operator's grant for this role is broken; nothing was evaluated",
-			Hint: "end your turn and say so: only the operator can mend it"}}
+	if g == nil {
+		var err error
+		if g, err = c.grantOf(ctx, caller); err != nil {
+			c.report("role "+caller.Role, err)
+			return brokenGrant()
+		}
 	}
 	s := c.session(caller)
 	if s == nil {
@@ -95,6 +100,11 @@ func (c *Core) evalAs(ctx context.Context, caller gateway.Caller, code string) g
 		return r
 	}
 	return reply(g, res)
+}
+
+func brokenGrant() gateway.Reply {
+	return gateway.Reply{Err: &gateway.EvalError{Kind: "grant", Message: "the operator's grant for this role is broken; nothing was evaluated",
+		Hint: "end your turn and say so: only the operator can mend it"}}
 }
 
 // session gives the session of a spawn, which the first evaluation makes; nil where the spawn has ended. Revoke tells the

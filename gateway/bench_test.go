@@ -106,7 +106,9 @@ func BenchmarkEval(b *testing.B) {
 // quiet is a fakeHost that keeps no list of what it saw.
 type quiet struct{ *fakeHost }
 
-func (q *quiet) Eval(ctx context.Context, c Caller, code string) Reply { return q.eval(ctx, c, code) }
+func (q *quiet) Eval(ctx context.Context, c Caller, code string, _ *Surface) Reply {
+	return q.eval(ctx, c, code)
+}
 
 // modernHeader and modernBody are a tools/call of the stateless era.
 func modernHeader(token string) map[string]string {

@@ -44,12 +44,13 @@
 //
 // Evals of one spawn run one at a time in order of arrival; spawns do not wait
 // for each other. At most Config.Queue evals of a spawn wait; one more is
-// answered with a "busy" error at once. The eval timeout counts from arrival,
-// waiting included. When it passes, or the client hangs up, or the spawn is
-// revoked, the context of the eval ends. A Host that has still not returned
-// Config.Grace later no longer holds the answer up: the caller gets a timeout
-// error, and the spawn's lane stays taken until the Host does return, because
-// two evals must never run in one isolate.
+// answered with a "busy" error at once. An eval that waited, for its turn or
+// for its body, is run under what is granted when it begins. The eval timeout
+// counts from arrival, waiting included. When it passes, or the client hangs
+// up, or the spawn is revoked, the context of the eval ends. A Host that has
+// still not returned Config.Grace later no longer holds the answer up: the
+// caller gets a timeout error, and the spawn's lane stays taken until the Host
+// does return, because two evals must never run in one isolate.
 //
 // While an eval waits or runs, and its request carried a progress token, a
 // notifications/progress goes out every Config.KeepAlive: clients cut silent

@@ -106,7 +106,7 @@ func (s *Server) admit(r *http.Request, cfg *Config) (*call, *refusal) {
 			fmt.Sprintf("requests: %d of this spawn are under way; wait for one to end", cfg.MaxInFlight),
 			[2]string{"Retry-After", "1"}}
 	}
-	return &call{spawn: sp, surface: surface, cfg: cfg}, nil
+	return &call{spawn: sp, surface: surface, arrived: now, cfg: cfg}, nil
 }
 
 // strangers turns away what a browser was made to send.

@@ -70,7 +70,11 @@ func (s *Server) guarded(ctx context.Context, c *call, code string) (reply Reply
 				Hint:    "try it another way, in smaller steps"}}
 		}
 	}()
-	return c.cfg.Host.Eval(ctx, c.spawn.caller, code)
+	now := &c.surface
+	if c.cfg.Now().Sub(c.arrived) > Fresh {
+		now = nil
+	}
+	return c.cfg.Host.Eval(ctx, c.spawn.caller, code, now)
 }
 
 // notRun explains why an eval never began.

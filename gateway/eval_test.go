@@ -278,7 +278,7 @@ func TestPanic(t *testing.T) {
 				t.Error("the fake host does not panic")
 			}
 		}()
-		host.Eval(t.Context(), Caller{}, "boom")
+		host.Eval(t.Context(), Caller{}, "boom", nil)
 	}()
 	var log safeBuffer
 	s := start(t, Config{Host: host, Log: textLog(&log)})
@@ -297,6 +297,40 @@ func TestPanic(t *testing.T) {
 	host.setSurface(func(Caller) (Surface, bool) { panic("surface") })
 	if got := send(t, c, ask{url: s.URL("r"), token: token, body: callBody(1, "ok")}); got.status != 500 {
 		t.Errorf("a panic in Surface: got %d, want 500", got.status)
+	}
+}
+
+// What was granted when a request arrived counts for an eval that begins at once. One that waited begins under what is
+// granted by then.
+func TestWhoWaitedIsAskedAnew(t *testing.T) {
+	b := newBlocking()
+	var grants atomic.Int64
+	host := &fakeHost{eval: b.eval, surface: func(Caller) (Surface, bool) { return Surface{Grant: grants.Add(1)}, true }}
+	var passed atomic.Int64
+	at := time.Now()
+	s := start(t, Config{Host: host, Now: func() time.Time { return at.Add(time.Duration(passed.Load())) }})
+	token, c := issue(t, s, "r", "s1"), client(t)
+	post := func(code string) func() {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			send(t, c, ask{url: s.URL("r"), token: token, body: callBody(1, code)})
+		}()
+		return func() { <-done }
+	}
+	first := post("first")
+	<-b.began
+	second := post("second")
+	waitFor(t, "the second to wait", func() bool { return s.reg.find(token, "r", at).lane.waiters() == 1 })
+	passed.Add(int64(2 * Fresh))
+	close(b.free)
+	first()
+	second()
+	post("third")()
+	host.mu.Lock()
+	defer host.mu.Unlock()
+	if want := []any{int64(1), nil, int64(3)}; !slices.Equal(host.granted, want) {
+		t.Errorf("got the grants %v, want %v", host.granted, want)
 	}
 }
 

@@ -22,7 +22,7 @@ func (shouter) Surface(context.Context, gateway.Caller) (gateway.Surface, bool) 
 	}}, true
 }
 
-func (shouter) Eval(_ context.Context, c gateway.Caller, code string) gateway.Reply {
+func (shouter) Eval(_ context.Context, c gateway.Caller, code string, _ *gateway.Surface) gateway.Reply {
 	return gateway.Reply{Value: strings.ToUpper(code), Out: c.Role + " called\n"}
 }
 

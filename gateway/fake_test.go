@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/reflection-dev/zeno/internal/noleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { noleak.Main(m) }
 
 // fakeHost is a Host that a test fills in. It is safe to change under way.
 type fakeHost struct {
@@ -23,6 +23,7 @@ type fakeHost struct {
 	surface func(Caller) (Surface, bool)
 	eval    func(context.Context, Caller, string) Reply
 	codes   []string
+	granted []any // of each eval's surface; nil where it got none
 }
 
 func (h *fakeHost) Surface(_ context.Context, c Caller) (Surface, bool) {
@@ -35,10 +36,14 @@ func (h *fakeHost) Surface(_ context.Context, c Caller) (Surface, bool) {
 	return f(c)
 }
 
-func (h *fakeHost) Eval(ctx context.Context, c Caller, code string) Reply {
+func (h *fakeHost) Eval(ctx context.Context, c Caller, code string, now *Surface) Reply {
 	h.mu.Lock()
 	f := h.eval
 	h.codes = append(h.codes, code)
+	if now == nil {
+		now = &Surface{}
+	}
+	h.granted = append(h.granted, now.Grant)
 	h.mu.Unlock()
 	if f == nil {
 		return Reply{Value: code}

@@ -17,9 +17,14 @@ type Host interface {
 	// does not exist, and the caller is answered as if the path did not. It
 	// stands before every answer, so it should be quick.
 	Surface(ctx context.Context, c Caller) (s Surface, ok bool)
-	// Eval runs code for the caller, and ends when ctx does.
-	Eval(ctx context.Context, c Caller, code string) Reply
+	// Eval runs code for the caller, and ends when ctx does. now is what Surface
+	// answered to this request where that is newer than Fresh, and nil where the
+	// body or the turn was waited for: what is granted is then asked anew.
+	Eval(ctx context.Context, c Caller, code string, now *Surface) Reply
 }
+
+// Fresh is how old a Surface may be when an eval begins under it.
+const Fresh = 10 * time.Millisecond
 
 // Surface is what a caller may use, and within which bounds.
 type Surface struct {
@@ -33,6 +38,8 @@ type Surface struct {
 	MaxResult int
 	// Notes is extra text for the description of the eval tool.
 	Notes string
+	// Grant is the Host's own, for its Eval.
+	Grant any
 }
 
 // Capability is one granted function, as the description shows it.

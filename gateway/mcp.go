@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -14,7 +15,8 @@ import (
 type call struct {
 	spawn   *spawn
 	surface Surface
-	cfg     *Config         // of the moment the request arrived
+	arrived time.Time
+	cfg     *Config         // as it was then
 	wrote   <-chan struct{} // closed by the first write of the answer
 }
 

@@ -21,7 +21,7 @@ import (
 
 // isReset tells that the peer reset the connection.
 func isReset(c net.Conn) error {
-	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	_, _ = c.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
 	n, err := c.Read(make([]byte, 1))
 	if n > 0 || err == nil || !strings.Contains(err.Error(), "reset") && !strings.Contains(err.Error(), "EOF") {
@@ -171,7 +171,7 @@ func TestSmuggling(t *testing.T) {
 
 // h2 sends a raw request: pseudo headers and fields as given.
 func h2(conn *tls.Conn, fields ...string) string {
-	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	_, _ = conn.Write([]byte(http2.ClientPreface))
 	fr := http2.NewFramer(conn, conn)
 	fr.ReadMetaHeaders = hpack.NewDecoder(4096, nil)

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	mrand "math/rand/v2"
 	"net"
 	"net/http"
@@ -188,8 +189,8 @@ func TestBulkWaitsForNothing(t *testing.T) {
 	b := &bulk{out: &cork{Conn: near}}
 	b.below = &records{Conn: b.out}
 	b.Conn = tls.Client(b.below, &tls.Config{InsecureSkipVerify: true})
-	_ = near.SetDeadline(time.Now().Add(20 * time.Second))
-	_ = far.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = near.SetDeadline(time.Now().Add(patience))
+	_ = far.SetDeadline(time.Now().Add(patience))
 	var shaken sync.WaitGroup
 	shaken.Go(func() { _ = server.Handshake() })
 	if err := b.Handshake(); err != nil {
@@ -215,15 +216,19 @@ func TestBulkWaitsForNothing(t *testing.T) {
 		}
 		read(total + n)
 	}
-	reads = 0
-	if _, err := hold.together(func() (int, error) { return server.Write(make([]byte, 7*16384)) }); err != nil {
-		t.Fatal(err)
+	few := math.MaxInt
+	for range 20 { // what is written may be there only a while later
+		reads = 0
+		if _, err := hold.together(func() (int, error) { return server.Write(make([]byte, 7*16384)) }); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+		read(total + 7*16384)
+		if few = min(few, reads); few <= 4 { // the first may find a small buffer
+			return
+		}
 	}
-	time.Sleep(50 * time.Millisecond)
-	read(total + 7*16384)
-	if reads > 4 { // the first may find a small buffer
-		t.Errorf("seven records that were there: got them in %d reads, want a few", reads)
-	}
+	t.Errorf("seven records that were there: got them in %d reads, want a few", few)
 }
 
 func (*pieces) Close() error { return nil }

@@ -73,7 +73,7 @@ func TestPythonAndNode(t *testing.T) {
 		out, code := n.run("python3", "-c", `
 import os, urllib.request
 r = urllib.request.Request("https://api.example.com/py", headers={"X-Api-Key": os.environ["TOKEN"]})
-print(urllib.request.urlopen(r, timeout=20).read().decode())`)
+print(urllib.request.urlopen(r, timeout=60).read().decode())`)
 		if code != 0 || rec.last().Header.Get("X-Api-Key") != canary || !strings.Contains(out, `$MSB_TOKEN`) {
 			t.Errorf("got %d %s", code, out)
 		}
@@ -204,7 +204,7 @@ func TestAttacksFromInside(t *testing.T) {
 	out, code := n.run("python3", "-c", `
 import socket
 def ask(addr, name, typ=1):
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(2); s.connect(addr)
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(30); s.connect(addr)
     q = b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00" + b"".join(bytes([len(p)]) + p for p in name.encode().split(b".")) + b"\x00" + bytes([0, typ, 0, 1])
     try:
         s.send(q); r = s.recv(1500); return "rcode=%d answers=%d" % (r[3] & 15, r[7])
@@ -237,16 +237,16 @@ func TestTheValueIsInNoMemory(t *testing.T) {
 		out, _ := n.run("python3", "-c", `
 import os, time, urllib.request
 r = urllib.request.Request("https://api.example.com/", headers={"X-Api-Key": os.environ["TOKEN"]})
-answer = urllib.request.urlopen(r, timeout=20); text = answer.read()
+answer = urllib.request.urlopen(r, timeout=60); text = answer.read()
 open("pid.new", "w").write(str(os.getpid())); os.rename("pid.new", "pid")
-for i in range(600):
+for i in range(6000):
     if os.path.exists("go"): break
     time.sleep(0.05)
 print(text.decode())`)
 		done <- out
 	}()
 	var pid string
-	for range 600 {
+	for range 1200 {
 		if b, err := os.ReadFile(filepath.Join(n.dir, "pid")); err == nil {
 			pid = string(b)
 			break

@@ -203,7 +203,7 @@ func TestWebsocketEcho(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = conn.SetDeadline(time.Now().Add(patience))
 		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n%s: permessage-deflate\r\nAuthorization: Bearer $MSB_TOKEN\r\n\r\n", path, host, extensions)
 		br := bufio.NewReader(conn)
 		res, err := http.ReadResponse(br, nil)

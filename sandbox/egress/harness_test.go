@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 
 const canary = "canary-0f3c9a/+value=="
 
+// patience is how long what must come may take, on however slow a machine.
+const patience = time.Minute
+
 func value(t testing.TB, s string) secret.Value {
 	t.Helper()
 	v, err := secret.New(s)
@@ -217,7 +220,7 @@ func (b *box) mustDial(name string, port int) net.Conn {
 // tls connects to a name with an SNI.
 func (b *box) tls(name, sni string, protos ...string) (*tls.Conn, error) {
 	c := b.mustDial(name, 443)
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	t := tls.Client(c, &tls.Config{ServerName: sni, RootCAs: b.roots, NextProtos: protos})
 	return t, t.Handshake()
 }
@@ -235,7 +238,7 @@ func (b *box) client() *http.Client {
 		TLSClientConfig: &tls.Config{RootCAs: b.roots}, ForceAttemptHTTP2: true, DisableCompression: true,
 	}
 	b.t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: 20 * time.Second}
+	return &http.Client{Transport: tr, Timeout: patience}
 }
 
 // get does a request and gives status and body.
@@ -265,9 +268,9 @@ func (b *box) do(req *http.Request) (int, string) {
 	return res.StatusCode, string(body)
 }
 
-// raw sends bytes over a connection and gives what comes back within a short time.
+// raw sends bytes over a connection and gives what comes back.
 func raw(c net.Conn, text string) string {
-	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	if _, err := io.WriteString(c, text); err != nil {
 		return "write: " + err.Error()
 	}
@@ -294,7 +297,7 @@ func (b *box) told() string {
 // wait gives the first event that f picks.
 func (b *box) wait(f func(Event) bool) Event {
 	b.t.Helper()
-	for range 500 {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
 		b.mu.Lock()
 		for _, e := range b.events {
 			if f(e) {

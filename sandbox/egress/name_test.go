@@ -47,7 +47,7 @@ func FuzzSNI(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(patience))
 		conn := tls.Client(c, &tls.Config{ServerName: sni, InsecureSkipVerify: true})
 		if conn.Handshake() != nil {
 			return

@@ -388,13 +388,12 @@ func TestIdleConnections(t *testing.T) {
 		}
 	})
 	b := startBox(t, Config{Policy: Policy{Allow: []Rule{at("api.example.com", w.server("api.example.com", h))}}, Roots: w.pool, Limits: Limits{Idle: 200 * time.Millisecond, HeaderTime: 100 * time.Millisecond}})
-	began := time.Now()
-	if status, _ := b.get("https://api.example.com/"); status != 0 || time.Since(began) > 5*time.Second {
-		t.Errorf("got %d after %v, want the connection to be cut", status, time.Since(began))
+	if status, why := b.get("https://api.example.com/"); status != 0 || strings.Contains(why, "Client.Timeout") {
+		t.Errorf("got %d %s, want the connection to be cut", status, why)
 	}
 	silent := b.mustDial("api.example.com", 443)
 	if err := func() error {
-		_ = silent.SetReadDeadline(time.Now().Add(5 * time.Second))
+		_ = silent.SetReadDeadline(time.Now().Add(patience))
 		_, err := silent.Read(make([]byte, 1))
 		return err
 	}(); err == nil || strings.Contains(err.Error(), "timeout") {

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -26,8 +27,8 @@ type running struct {
 	done    chan outcome
 }
 
-// drain is how long output is waited for once all of the box has ended: what was written is in the pipe by then, and only
-// a descriptor that got out of the box could keep it open.
+// drain is how long output is waited for once the program has ended: what it wrote is in the pipe by then, and only others
+// could keep it open. What is in the pipe is taken even so, however long whoever listens took over what came before.
 const drain = 2 * time.Second
 
 // newRunning makes the streams. In a box with ids of its own they are given to owner, since a program opens /dev/stdout.
@@ -105,10 +106,35 @@ func (r *running) copy(to *capture, from *os.File) {
 			r.last.Store(time.Now().UnixNano())
 			to.write(buf[:n])
 		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			r.rest(to, from, buf)
+		}
 		if err != nil {
 			return
 		}
 	}
+}
+
+// rest takes what is in the pipe now, and waits for nothing.
+func (r *running) rest(to *capture, from *os.File, buf []byte) {
+	_ = from.SetReadDeadline(time.Time{}) // it would keep from reading what is there
+	for left := waiting(from); left > 0; {
+		n, err := from.Read(buf[:min(left, len(buf))])
+		to.write(buf[:n])
+		if left -= n; err != nil {
+			return
+		}
+	}
+}
+
+// waiting is how many bytes a pipe holds.
+func waiting(f *os.File) (n int) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	return n
 }
 
 // closeChild closes the box's ends on this side, once they were sent.
