@@ -86,12 +86,16 @@ func (y *body) exec(ctx context.Context, s *sandbox.Spec) (sandbox.Result, error
 	return y.attendExec(ctx, r, id, s)
 }
 
+// grace is how long a program that was killed may take to end. Only one that another stopped before it was executed takes
+// longer: stage two, which waits for that, hears of no signal then, and the whole box is ended.
+const grace = 5 * time.Second
+
 func (y *body) attendExec(ctx context.Context, r *running, id uint64, s *sandbox.Spec) (sandbox.Result, error) {
 	deadline := time.NewTimer(s.Timeout)
 	defer deadline.Stop()
-	reason := ""
+	reason, late := "", make(<-chan time.Time)
 	end := func(why string) {
-		reason = why
+		reason, late = why, time.After(grace)
 		y.proc.send(stage2.MsgSignal, stage2.PutNumbers(id, uint64(syscall.SIGKILL)))
 	}
 	cancelled := ctx.Done()
@@ -117,6 +121,8 @@ func (y *body) attendExec(ctx context.Context, r *running, id uint64, s *sandbox
 		case <-cancelled:
 			cancelled = nil
 			end(sandbox.KilledCancel)
+		case <-late:
+			y.kill(reason)
 		}
 	}
 }
