@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -264,6 +265,30 @@ func TestRewritingOfLongBodies(t *testing.T) {
 		}
 		if want := m.text(string(text)); string(got) != want || ended != 1 {
 			t.Fatalf("seed %d: ended %d times\n got %q\nwant %q", seed, ended, got, want)
+		}
+	}
+}
+
+// ending is a body of a server that has answered: behind the end it is closed.
+type ending struct{ ended bool }
+
+func (e *ending) Read(p []byte) (int, error) {
+	if e.ended {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	e.ended = true
+	return copy(p, "body"), io.EOF
+}
+
+func (*ending) Close() error { return nil }
+
+// A body that was read to its end has no error behind it: the request that carried it would fail, and the answer break off.
+func TestTheEndOfABodyIsRemembered(t *testing.T) {
+	body := &counting{ReadCloser: &ending{}, n: &atomic.Int64{}, seen: &sync.Map{}}
+	p := make([]byte, 10)
+	for i, want := range []int{4, 0, 0} {
+		if n, err := body.Read(p); n != want || err != io.EOF {
+			t.Errorf("read %d: got %d bytes, %v, want %d and the end", i, n, err, want)
 		}
 	}
 }

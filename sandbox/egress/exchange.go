@@ -248,10 +248,17 @@ type counting struct {
 	n    *atomic.Int64
 	f    *finder // or nil
 	seen *sync.Map
+	over bool
 }
 
+// Read remembers the end. Who sends a body of known length reads once more behind it, and may come to that only when the
+// answer has begun, and with it the server has closed the body: that would be an error, and cut the answer off.
 func (c *counting) Read(p []byte) (int, error) {
+	if c.over {
+		return 0, io.EOF
+	}
 	n, err := c.ReadCloser.Read(p)
+	c.over = err == io.EOF
 	c.n.Add(int64(n))
 	if c.f != nil {
 		c.f.read(p[:n])
