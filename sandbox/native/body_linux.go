@@ -101,7 +101,7 @@ func (y *body) await(first *running, proxy sandbox.Proxy, ports []int) error {
 	y.mu.Unlock()
 	for {
 		kind, text, fds, err := y.proc.receive()
-		if err != nil && y.reason() != "" { // whether the program had begun, nobody knows
+		if err != nil && (y.reason() != "" || y.stoppedByOther()) { // whether the program had begun, nobody knows
 			close(y.lost)
 			return nil
 		}
@@ -276,10 +276,8 @@ func (y *body) attend(first *running) (sandbox.Result, error) {
 // wrote beyond the bound stays written, and that is told.
 func (y *body) judge(res *sandbox.Result, o outcome, oom int) {
 	reason := y.reason()
-	if o.exit == nil && reason == "" {
-		if r, err := y.b.readRecord(y.id); err == nil && r.Stopped {
-			reason = sandbox.KilledStop
-		}
+	if o.exit == nil && reason == "" && y.stoppedByOther() {
+		reason = sandbox.KilledStop
 	}
 	switch {
 	case o.exit == nil && reason == "" && oom > 0, o.exit != nil && oom > 0 && res.Exit != 0 && reason == "":
@@ -300,6 +298,12 @@ func (y *body) judge(res *sandbox.Result, o outcome, oom int) {
 	default:
 		res.Status = "failed"
 	}
+}
+
+// stoppedByOther says whether another process stopped the body.
+func (y *body) stoppedByOther() bool {
+	r, err := y.b.readRecord(y.id)
+	return err == nil && r.Stopped
 }
 
 // abandonOthers ends what exec started and the end of the box ended.

@@ -5,11 +5,16 @@ package native_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/reflection-dev/zeno/sandbox"
+	"github.com/reflection-dev/zeno/sandbox/native"
 )
 
 // slow takes one piece and then nothing until it is let go on.
@@ -96,4 +101,88 @@ while True:
 		t.Error(err)
 	}
 	<-ended
+}
+
+// A name is that of one body, of whatever zeno: else stop would end one of two. It is free once all of the body is gone.
+func TestANameIsOfOneBody(t *testing.T) {
+	state := t.TempDir()
+	one := backend(t, func(c *native.Config) { c.StateDir, c.NoSpare = state, true })
+	two := backend(t, func(c *native.Config) { c.StateDir, c.NoSpare = state, true })
+	started, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		one.Run(context.Background(), sandbox.Spec{Name: "x", Stdout: signal(started), Argv: []string{"sh", "-c", "echo go; sleep 300"}})
+	}()
+	<-started
+	_, err := two.Run(context.Background(), sandbox.Spec{Name: "x", Argv: []string{"true"}})
+	var busy *sandbox.Busy
+	if !errors.As(err, &busy) || busy.What != "name" || !strings.Contains(busy.Holder, fmt.Sprint(os.Getpid())) {
+		t.Errorf("a second body of the name: got %v, want the zeno that has it", err)
+	}
+	if err := two.Stop(context.Background(), "x"); err != nil {
+		t.Error(err)
+	}
+	<-ended
+	for range 30 { // at once, again and again, and after Stop by whoever
+		if _, err := two.Run(context.Background(), sandbox.Spec{Name: "x", Argv: []string{"true"}}); err != nil {
+			t.Fatalf("the name of a body that has ended: got %v, want it free", err)
+		}
+	}
+	if left, _ := filepath.Glob(state + "/boxes/*"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// At any moment of a start another zeno may stop the body: it was stopped then, and did not fail.
+func TestAnotherStopsABodyThatStarts(t *testing.T) {
+	state := t.TempDir()
+	one := backend(t, func(c *native.Config) { c.StateDir = state })
+	two := backend(t, func(c *native.Config) { c.StateDir = state })
+	for i := range 60 {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			res, err := one.Run(context.Background(), sandbox.Spec{Name: "x", Volume: "v", Argv: []string{"sleep", "300"}})
+			if err != nil || res.KilledBy != sandbox.KilledStop {
+				t.Errorf("got killed by %q, %v, want it stopped", res.KilledBy, err)
+			}
+		}()
+		time.Sleep(time.Duration(i%12) * time.Millisecond)
+		for over := false; !over; {
+			two.Stop(context.Background(), "x")
+			select {
+			case <-ended:
+				over = true
+			default:
+			}
+		}
+	}
+}
+
+// What one message to the kernel cannot carry is refused by the name of its field, before anything runs.
+func TestTooManyDescriptors(t *testing.T) {
+	b := backend(t)
+	dir := t.TempDir()
+	var read []string
+	for i := range 300 {
+		name := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.WriteFile(name, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		read = append(read, name)
+	}
+	ports := make([]int, 300)
+	for i := range ports {
+		ports[i] = 2000 + i
+	}
+	for field, s := range map[string]sandbox.Spec{
+		":read":          {Argv: []string{"true"}, Read: read},
+		":egress :allow": {Argv: []string{"true"}, Proxy: &echo{extra: ports}, Egress: sandbox.Egress{Default: sandbox.EgressDeny}},
+	} {
+		_, err := b.Run(context.Background(), s)
+		var bad *sandbox.FieldError
+		if !errors.As(err, &bad) || bad.Field != field {
+			t.Errorf("%s: got %v, want it refused by its name", field, err)
+		}
+	}
 }

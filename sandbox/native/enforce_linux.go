@@ -32,6 +32,9 @@ func (b *Backend) enforceable(s *sandbox.Spec) error {
 		return refuse("that /proc and /sys take no write", "this kernel has no landlock",
 			"boot with lsm=landlock,… (Linux 5.13 or later has it), or use :backend :msb")
 	}
+	if err := checkPassed(s); err != nil {
+		return err
+	}
 	if err := checkRead(s.Read); err != nil {
 		return err
 	}
@@ -44,6 +47,24 @@ func (b *Backend) enforceable(s *sandbox.Spec) error {
 	if whole := s.CPUs == math.Trunc(s.CPUs); !whole && s.CPUs < float64(runtime.NumCPU()) {
 		return refuse(fmt.Sprintf(":cpus %v", s.CPUs), "without a cgroup only whole processors can be given: "+b.host.cgroups.reason,
 			"give a whole number, or give zeno a cgroup (systemd-run --user --scope -p Delegate=yes zeno …)")
+	}
+	return nil
+}
+
+// maxPassed is how many descriptors one message carries, less those of the config and the three streams.
+const maxPassed = 253 - 4
+
+// checkPassed refuses what needs more descriptors at once than a message of the kernel carries.
+func checkPassed(s *sandbox.Spec) error {
+	if n := len(s.Root.Layers) + len(s.Read) + len(s.Write) + 1; n > maxPassed {
+		return &sandbox.FieldError{Field: ":read", Text: fmt.Sprintf("got %d paths, which with the image's layers and what can be written are %d, want at most %d: name a directory that they are in",
+			len(s.Read), n, maxPassed)}
+	}
+	if s.Proxy == nil {
+		return nil
+	}
+	if n := len(ports(s.Proxy)); n > maxPassed {
+		return &sandbox.FieldError{Field: ":egress :allow", Text: fmt.Sprintf("got rules for %d ports, want at most %d", n, maxPassed)}
 	}
 	return nil
 }

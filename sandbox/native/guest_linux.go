@@ -52,9 +52,6 @@ func (l *launch) startGuest(ctx context.Context, g *guest) (*running, <-chan str
 	if err := l.seat.group.limit(l.spec, guestThreads); err != nil {
 		return nil, nil, err
 	}
-	if err := l.seat.note(record{Name: l.spec.Name, Argv: l.spec.Argv, Volume: l.spec.Volume, Started: l.body.started}); err != nil {
-		return nil, nil, err
-	}
 	first, err := newRunning(l.spec, -1)
 	if err != nil {
 		return nil, nil, err

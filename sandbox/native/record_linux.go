@@ -140,6 +140,51 @@ func (b *Backend) noteStopped(id string) {
 	_ = f.Close()
 }
 
+// nameWait bounds the wait for another zeno that takes a name just now.
+const nameWait = 5 * time.Second
+
+// register records whose box it is. A name that was asked for is that of no other body, of any zeno on this state
+// directory: who stops one by its name stops the one that was meant.
+func (b *Backend) register(s *seat, y *body, named bool) error {
+	r := record{Name: y.spec.Name, Argv: y.spec.Argv, Volume: y.spec.Volume, Started: y.started}
+	if !named {
+		return s.note(r)
+	}
+	dir, err := lockDir(b.recordDir())
+	if err != nil {
+		return fmt.Errorf("failed to take the name %s: %w", r.Name, err)
+	}
+	defer dir.Close()
+	rs, err := b.records()
+	if err != nil {
+		return err
+	}
+	for _, o := range rs {
+		if o.Name == r.Name && o.ID != s.id && (alive(o.Owner, o.OwnerStart) || alive(o.Pid, o.PidStart)) {
+			return &sandbox.Busy{What: "name", Name: r.Name, Holder: fmt.Sprintf("a body of zeno %d that started at %s", o.Owner, o.Started.Format(time.TimeOnly))}
+		}
+	}
+	return s.note(r)
+}
+
+// lockDir locks a directory until it is closed.
+func lockDir(name string) (*os.File, error) {
+	dir, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	for begin := time.Now(); err == unix.EWOULDBLOCK && time.Since(begin) < nameWait; {
+		time.Sleep(time.Millisecond)
+		err = unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return dir, nil
+}
+
 // Reap ends what zenos that are gone have left: their boxes' processes, cgroups and records.
 func (b *Backend) Reap(ctx context.Context) ([]string, error) {
 	rs, err := b.records()

@@ -61,8 +61,10 @@ func (b *Backend) run(ctx context.Context, spec *sandbox.Spec) (sandbox.Result, 
 	return l.body.attend(first)
 }
 
-// settle gives the body its name and its volume. leave gives back what was taken since, and then the name.
+// settle gives the body its name and its volume. leave gives back all that it has, its name last: who takes that next finds
+// nothing of it any more.
 func (b *Backend) settle(s *seat, y *body) (l *launch, leave func(), err error) {
+	named := y.spec.Name != ""
 	y.spec.Name = or(y.spec.Name, "box-"+s.id)
 	if err := b.enter(y.spec.Name, y); err != nil {
 		return nil, nil, err
@@ -70,10 +72,14 @@ func (b *Backend) settle(s *seat, y *body) (l *launch, leave func(), err error) 
 	l = &launch{b: b, body: y, spec: y.spec, seat: s}
 	leave = func() {
 		l.release()
-		close(y.gone)
+		s.release()
 		b.leave(y.spec.Name)
+		close(y.gone)
 	}
-	if err := l.takeVolume(); err != nil {
+	if err = b.register(s, y, named); err == nil {
+		err = l.takeVolume()
+	}
+	if err != nil {
 		leave()
 		return nil, nil, err
 	}
@@ -144,7 +150,7 @@ func (l *launch) start(ctx context.Context) (*running, error) {
 	l.onRelease(l.body.end)
 	l.onRelease(l.body.watch(ctx, first))
 	if err := l.tell(cfg, first); err != nil {
-		if l.body.reason() != "" { // a bound ended it before it was told
+		if l.body.reason() != "" || l.body.stoppedByOther() { // it ended before it was told
 			first.closeChild()
 			close(l.body.lost)
 			return first, nil
@@ -155,16 +161,12 @@ func (l *launch) start(ctx context.Context) (*running, error) {
 	return first, l.body.await(first, l.spec.Proxy, cfg.Net.Ports)
 }
 
-// tell bounds the first process, records whose it is, and configures it.
+// tell bounds the first process and configures it.
 func (l *launch) tell(cfg *stage2.Config, first *running) error {
-	s := l.spec
 	if g := l.seat.group; g != nil {
-		if err := g.limit(s, threads); err != nil {
+		if err := g.limit(l.spec, threads); err != nil {
 			return err
 		}
-	}
-	if err := l.seat.note(record{Name: s.Name, Argv: s.Argv, Volume: s.Volume, Started: l.body.started}); err != nil {
-		return err
 	}
 	return l.configure(l.seat.proc, cfg, first)
 }

@@ -96,7 +96,7 @@ func (s *seat) note(r record) error {
 	return nil
 }
 
-// release gives everything back. The process has ended, or nobody has been given the seat.
+// release gives everything back; called again it does nothing. The process has ended, or nobody has been given the seat.
 func (s *seat) release() {
 	if s.proc != nil {
 		s.proc.end()
@@ -104,6 +104,7 @@ func (s *seat) release() {
 	for i := len(s.undo) - 1; i >= 0; i-- {
 		s.undo[i]()
 	}
+	s.undo = nil
 }
 
 // spareLife is how long a spare waits, and how closely runs have to follow one another for one to be made.

@@ -130,13 +130,14 @@ func readAll(fd int) ([]byte, syscall.Errno) {
 	return b, 0
 }
 
-// sendMessage writes one message with descriptors. An error means that the host has gone, which receive sees too.
-func sendMessage(kind byte, body []byte, fds ...int) {
+// sendMessage writes one message with descriptors. Without descriptors an error means that the host has gone, which receive
+// sees too.
+func sendMessage(kind byte, body []byte, fds ...int) error {
 	var oob []byte
 	if len(fds) > 0 {
 		oob = unix.UnixRights(fds...)
 	}
-	unix.Sendmsg(ControlFD, append([]byte{kind}, body...), oob, nil, unix.MSG_NOSIGNAL)
+	return unix.Sendmsg(ControlFD, append([]byte{kind}, body...), oob, nil, unix.MSG_NOSIGNAL)
 }
 
 // receive reads one message; kind is 0 where the host has gone.

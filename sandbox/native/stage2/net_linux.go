@@ -105,9 +105,12 @@ func listen(n *Net) *failure {
 		}
 		fds = append(fds, fd)
 	}
-	sendMessage(MsgNet, nil, fds...)
+	err = sendMessage(MsgNet, nil, fds...)
 	for _, fd := range fds {
 		unix.Close(fd)
+	}
+	if err != nil {
+		return fail("hand over the sockets", err)
 	}
 	return nil
 }
