@@ -18,9 +18,9 @@ import (
 // of a connection.
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited 10 s for %s", what)
+			t.Fatalf("waited %v for %s", patience, what)
 		}
 	}
 }
@@ -63,13 +63,10 @@ func TestOneSpawnRunsInOrder(t *testing.T) {
 		}
 		waitFor(t, "the eval to arrive", func() bool { return sp.lane.waiters() == i })
 	}
-	began := time.Now()
+	// It is answered while the nine are there: it waits for none of them.
 	text, isErr := toolText(t, send(t, c, ask{url: url, token: token, body: callBody(10, "tenth")}))
 	if !isErr || !strings.HasPrefix(text, "error (busy): 8 evals") {
 		t.Errorf("one too many: got %q, want a busy error", text)
-	}
-	if d := time.Since(began); d > 5*time.Second {
-		t.Errorf("one too many: answered after %v, want at once", d)
 	}
 	// Another spawn does not wait for this one.
 	other := issue(t, s, "r", "s2")
@@ -92,8 +89,9 @@ func TestLane(t *testing.T) {
 	ctx := t.Context()
 	for _, tt := range []struct {
 		limit int
+		until time.Duration
 		want  error
-	}{{1, errBusy}, {2, context.Canceled}} {
+	}{{1, patience, errBusy}, {2, 20 * time.Millisecond, context.Canceled}} {
 		var l lane
 		if err := l.enter(ctx, 0); err != nil {
 			t.Fatal(err)
@@ -102,7 +100,7 @@ func TestLane(t *testing.T) {
 		go func() { first <- l.enter(ctx, 1) }()
 		waitFor(t, "a waiter", func() bool { return l.waiters() == 1 })
 		short, cancel := context.WithCancel(ctx)
-		time.AfterFunc(20*time.Millisecond, cancel)
+		late := time.AfterFunc(tt.until, cancel)
 		if err := l.enter(short, tt.limit); !errors.Is(err, tt.want) {
 			t.Errorf("limit %d: got %v, want %v", tt.limit, err, tt.want)
 		}
@@ -114,6 +112,7 @@ func TestLane(t *testing.T) {
 		if l.taken || len(l.waiting) > 0 {
 			t.Errorf("at the end: got taken %v, %d waiting, want neither", l.taken, len(l.waiting))
 		}
+		late.Stop()
 		cancel()
 	}
 }
@@ -180,7 +179,7 @@ func TestDroppedPostCancels(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("progress %v: cause: got %v, want cancelled", progress, err)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(patience):
 			t.Fatalf("progress %v: the eval went on after the client had gone", progress)
 		}
 	}
@@ -246,6 +245,7 @@ func TestTimeout(t *testing.T) {
 	}
 	close(free)
 	waitFor(t, "the lane to be free", func() bool { return s.running.count() == 0 })
+	host.setSurface(func(Caller) (Surface, bool) { return Surface{EvalTimeout: patience}, true })
 	if got := do("after"); got != "=> after" {
 		t.Errorf("afterwards: got %q, want a value", got)
 	}
@@ -257,7 +257,7 @@ func TestTimeoutInTheHostsWords(t *testing.T) {
 	host := &fakeHost{eval: b.eval, surface: func(Caller) (Surface, bool) {
 		return Surface{EvalTimeout: 50 * time.Millisecond}, true
 	}}
-	s := start(t, Config{Host: host})
+	s := start(t, Config{Host: host, Grace: patience})
 	text, _ := toolText(t, send(t, client(t), ask{url: s.URL("r"), token: issue(t, s, "r", "s1"), body: callBody(1, "x")}))
 	if want := "error (limit/time): " + errTimeout.Error(); text != want {
 		t.Errorf("got %q, want %q", text, want)

@@ -15,6 +15,9 @@ import (
 	"github.com/reflection-dev/zeno/internal/noleak"
 )
 
+// patience is how long what must come may take, on however slow a machine.
+const patience = time.Minute
+
 func TestMain(m *testing.M) { noleak.Main(m) }
 
 // fakeHost is a Host that a test fills in. It is safe to change under way.
@@ -101,7 +104,7 @@ func start(t testing.TB, cfg Config) *Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := s.Stop(ctx); err != nil {
 			t.Errorf("Stop: %v", err)
@@ -137,7 +140,7 @@ type answer struct {
 func client(t testing.TB) *http.Client {
 	tr := &http.Transport{}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: 20 * time.Second}
+	return &http.Client{Transport: tr, Timeout: patience}
 }
 
 func send(t testing.TB, c *http.Client, a ask) answer {

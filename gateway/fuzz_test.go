@@ -40,7 +40,7 @@ func FuzzRequest(f *testing.F) {
 		if !strings.HasPrefix(path, "/") || strings.ContainsAny(method+path, " \r\n\t#?") || strings.Contains(body, "subscriptions/listen") {
 			return
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		r, err := http.NewRequestWithContext(ctx, method, "http://x"+path, strings.NewReader(body))
 		if err != nil {

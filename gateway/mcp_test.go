@@ -291,7 +291,7 @@ func TestCancelledNotification(t *testing.T) {
 			if err == nil {
 				t.Error("it ended by itself, want it cancelled")
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(patience):
 			t.Error("its own spawn could not cancel it")
 		}
 		wg.Wait()
@@ -309,7 +309,7 @@ func TestSubscriptionEndsWithSpawn(t *testing.T) {
 		"notifications": map[string]any{"toolsListChanged": true},
 		"_meta": map[string]any{mcp.MetaKeyProtocolVersion: "2026-07-28", mcp.MetaKeyClientCapabilities: map[string]any{},
 			mcp.MetaKeyClientInfo: map[string]any{"name": "t", "version": "1"}}}})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
