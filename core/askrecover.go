@@ -24,6 +24,7 @@ func (a *asks) recover(d *ask.Desk) error {
 	if err != nil {
 		return err
 	}
+	found := a.finder()
 	for _, q := range list {
 		if a.mine(q) {
 			continue
@@ -34,16 +35,47 @@ func (a *asks) recover(d *ask.Desk) error {
 		case q.State == ask.Resuming:
 			err = a.recoverResume(d, runner, q)
 		case q.Kind == ask.Program && q.Key == "" && !alive(q.Owner):
-			_, _, err = d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool {
+			var ok bool
+			_, ok, err = d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool {
 				q.State, q.Note = ask.Withdrawn, "the zeno that asked has ended, and the question had no :key to come back to"
 				return true
 			}, ask.Asked)
+			if ok {
+				found("question %s taken back, since the zeno that asked has ended and it had no :key", q.ID)
+			}
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return a.recoverSpawns(d)
+	if err := a.recoverSpawns(d, found); err != nil {
+		return err
+	}
+	return a.tellAnswered(d, found)
+}
+
+// finder tells the operator what an earlier zeno left behind, a line each, and no more than maxFound of them.
+func (a *asks) finder() func(format string, args ...any) {
+	told := 0
+	return func(format string, args ...any) {
+		switch told++; {
+		case told <= maxFound:
+			a.core.warn("found " + fmt.Sprintf(format, args...))
+		case told == maxFound+1:
+			a.core.warn("found more of that; `zeno journal tail` shows it")
+		}
+	}
+}
+
+// tellAnswered tells which agents go on with an answer that an earlier zeno could not hand over.
+func (a *asks) tellAnswered(d *ask.Desk, found func(string, ...any)) error {
+	list, err := d.In(a.ctx(), ask.Answered, ask.Called)
+	for _, q := range list {
+		if q.Kind != ask.Program && !a.mine(q) {
+			found("question %s answered; spawn %s (%s) goes on with that", q.ID, q.Spawn, q.Role)
+		}
+	}
+	return err
 }
 
 // mine tells whether this process is at work for q.
@@ -79,11 +111,11 @@ func (a *asks) recoverResume(d *ask.Desk, runner *spawn.Runner, q ask.Ask) error
 	// A scripted agent is called only once the answer counts as arrived.
 	again := !q.Begun || req.Backend == spawn.Scripted
 	if !again {
-		found, err := runner.InSession(q.Spawn, q.Marker())
+		there, err := runner.InSession(q.Spawn, q.Marker())
 		switch {
 		case err != nil:
 			return a.unknown(d, q, fmt.Sprintf("whether the answer has reached the agent cannot be told: %v", err))
-		case found:
+		case there:
 			_, _, err := d.Move(a.ctx(), q.ID, func(q *ask.Ask) bool { q.State = ask.Resumed; return true }, ask.Resuming)
 			return err
 		case !a.sessionFirst(req):
@@ -109,7 +141,7 @@ func (a *asks) sessionFirst(req spawn.Request) bool {
 }
 
 // recoverSpawns ends the spawns whose agent has the answer and was cut off at its work.
-func (a *asks) recoverSpawns(d *ask.Desk) error {
+func (a *asks) recoverSpawns(d *ask.Desk, found func(string, ...any)) error {
 	waiting, err := d.Waiting(a.ctx())
 	if err != nil {
 		return err
@@ -126,6 +158,7 @@ func (a *asks) recoverSpawns(d *ask.Desk) error {
 		if q.State != ask.Resumed || r != nil && r.running {
 			continue
 		}
+		found("spawn %s (%s) cut off by the end of the zeno before, with the answer to %s; it is recorded as interrupted", id, q.Role, q.ID)
 		a.conclude(d, q, spawn.Interrupted, fmt.Sprintf("zeno was ended while the agent worked with the answer to %s; its session is kept: see :resume", q.ID))
 	}
 	return nil

@@ -20,7 +20,7 @@ func (c *Core) namespaces() map[string][]value.Builtin {
 	ns := map[string][]value.Builtin{}
 	ns["zeno.gateway"] = []value.Builtin{
 		bind.Func("start!", "([{:keys [host port roles allowed-hosts allowed-origins allow-non-loopback]}])",
-			"Registers roles, each with the function that returns its grant, and starts the agents' listener. Called again it swaps roles and options and keeps the listener. Gives {:url …}.", c.startGateway),
+			"Registers roles, each with the function that returns its grant or with that map, which is checked at once, and starts the agents' listener. Called again it swaps roles and options and keeps the listener. Gives {:url …}.", c.startGateway),
 		bind.Func("stop!", "([])", "Stops the agents' listener. Running evaluations are cancelled.", c.stopGateway),
 		bind.Func("roles", "([])", "Lists the registered roles.", c.roleNames),
 		bind.Func("url", "([role])", "Gives the MCP endpoint of a role.", (*door)(c).Endpoint),
@@ -71,6 +71,11 @@ func (c *Core) startGateway(ctx context.Context, f gatewayForm) (map[string]stri
 	for name, v := range f.Roles {
 		if k := v.Kind(); k != value.KindFn && k != value.KindVar && !k.IsMap() {
 			return nil, fmt.Errorf(":roles :%s: got a %s, want a function, a var or a map", name, k)
+		}
+		if v.Kind().IsMap() {
+			if _, err := c.decodeGrant(ctx, v); err != nil {
+				return nil, fmt.Errorf(":roles :%s: %w", name, err)
+			}
 		}
 		roles[name] = v
 	}

@@ -40,6 +40,7 @@ func (c *Core) recordCutOff(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	told := 0
 	for _, b := range list {
 		if asking[b.Spawn] {
 			continue
@@ -50,9 +51,18 @@ func (c *Core) recordCutOff(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if told++; told <= maxFound {
+			c.warn(fmt.Sprintf("found spawn %s (%s) cut off by the end of the zeno before; it is recorded as interrupted", b.Spawn, b.Role))
+		}
+	}
+	if told > maxFound {
+		c.warn(fmt.Sprintf("found %d spawns more cut off; `zeno journal tail` shows them", told-maxFound))
 	}
 	return nil
 }
+
+// maxFound is how many of the things that an earlier zeno left behind are told of at start, each in a line.
+const maxFound = 100
 
 // asking are the spawns that have asked a person and are not at their end.
 func (c *Core) asking(ctx context.Context) (map[string]bool, error) {

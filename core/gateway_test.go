@@ -102,3 +102,25 @@ func TestStartGatewaySaysWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// A role that is given as a map is known whole when it is registered: what is wrong with it is said then, with the role and
+// the field, and the roles that were there stay.
+func TestARoleAsAMapIsCheckedAtOnce(t *testing.T) {
+	c, _ := start(t, `(require '[zeno.gateway :as gateway])
+(gateway/start! {:roles {:old {:vocab {"inc" inc}}}})`)
+	for grant, wants := range map[string]string{
+		`{:vocab {"x" 1}}`:                  ":roles :worker: grant: :vocab",
+		`{:vocab {} :limts {}}`:             ":limts",
+		`{:vocab {} :limits {:steps 0}}`:    ":steps",
+		`{:vocab {} :ctx-info {:f inc}}`:    ":ctx-info",
+		`{:vocab {} :budget {:usd "lots"}}`: ":budget",
+	} {
+		_, err := c.Eval(context.Background(), `(gateway/start! {:roles {:good {:vocab {}} :worker `+grant+`}})`)
+		if err == nil || !strings.Contains(err.Error(), ":roles :worker") || !strings.Contains(err.Error(), wants) {
+			t.Errorf("%s: got %v, want an error with the role and %q", grant, err, wants)
+		}
+	}
+	want(t, c, `(gateway/roles)`, `[:old]`)
+	// What a function gives is asked for at each request: it may be right by then.
+	want(t, c, `(do (defn later [] {:vocab 1}) (gateway/start! {:roles {:worker #'later}}) (gateway/roles))`, `[:worker]`)
+}

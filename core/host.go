@@ -154,6 +154,13 @@ func (c *Core) grant(ctx context.Context, role string) (*grant.Grant, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, grantTimeout)
 	defer cancel()
+	g, err := c.decodeGrant(ctx, f)
+	c.rehearsal.grant(role, g)
+	return g, err
+}
+
+// decodeGrant reads a grant: a map, or what gives one.
+func (c *Core) decodeGrant(ctx context.Context, f value.Value) (*grant.Grant, error) {
 	var g *grant.Grant
 	_, err := c.env.Do(ctx, func(t *value.Thread) value.Value {
 		v := f
@@ -166,7 +173,6 @@ func (c *Core) grant(ctx context.Context, role string) (*grant.Grant, error) {
 		}
 		return value.Nil
 	})
-	c.rehearsal.grant(role, g)
 	return g, err
 }
 

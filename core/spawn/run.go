@@ -125,14 +125,15 @@ func (s *run) cutEvals(ctx context.Context) (evals func() int) {
 	}
 }
 
-// announce says that the spawn starts, and where it starts unboxed. Where it fails the spawn must not start.
+// announce says that the spawn starts, and where a CLI starts unboxed: a scripted agent is the program's own function, and
+// needs no box. Where it fails the spawn must not start.
 func (s *run) announce() error {
 	if s.conf.OnStart != nil {
 		if err := s.conf.OnStart(s.stamp(Event{Kind: Started, Boxed: s.req.boxed()})); err != nil {
 			return &requestError{fmt.Errorf("start: nothing was started: %w", err)}
 		}
 	}
-	if !s.req.boxed() {
+	if !s.req.boxed() && !s.req.scripted() {
 		line := fmt.Sprintf("spawn %s (%s, %s) runs unboxed: no sandbox limits what it can reach", s.req.ID, s.req.Role, s.req.Backend)
 		if s.conf.Warn != nil { // it may be the log's, too
 			s.conf.Warn(line)
