@@ -302,6 +302,7 @@ func TestClojureMCP(t *testing.T) {
 		t.Errorf("error: got %v", ms)
 	}
 	id := two.send(Message{"op": "eval", "code": loop})
+	two.ask(Message{"op": "describe"}) // so it has been read
 	time.Sleep(40 * time.Millisecond)
 	three := connect(t, s)
 	if got := status(three.ask(Message{"op": "interrupt", "session": ses, "interrupt-id": id})); got != "done" {

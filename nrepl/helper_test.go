@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) { noleak.Main(m) }
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // newEnv makes an environment as the program has it.
 func newEnv(t testing.TB) *lisp.Env {

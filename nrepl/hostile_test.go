@@ -132,29 +132,17 @@ func TestHalfMessagesEnd(t *testing.T) {
 // TestSlowReader: a client that reads nothing holds up itself alone, is disconnected after a while, and what it asked for
 // takes bounded memory.
 func TestSlowReader(t *testing.T) {
-	s := start(t, Config{WriteTimeout: 300 * time.Millisecond, MaxPending: 1 << 16})
-	var lazy []net.Conn
+	s := start(t, Config{WriteTimeout: time.Hour, MaxPending: 1 << 16})
 	before := heap()
-	for range 20 {
-		nc, err := net.Dial("tcp", s.Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer nc.Close()
-		lazy = append(lazy, nc)
-		if _, err := nc.Write([]byte(encoded(t, Message{"op": "eval", "id": "w", "code": `(let [s (apply str (repeat 1000 "0123456789"))] (while true (println s)))`}))); err != nil {
-			t.Fatal(err)
-		}
-	}
+	lazy(t, s, 20)
 	time.Sleep(100 * time.Millisecond)
-	began := time.Now()
-	open(t, s).wants("(+ 40 2)", "42")
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("a neighbour waited %s", took)
-	}
+	open(t, s).wants("(+ 40 2)", "42") // while the others wait
 	if after := heap(); after > before+40<<20 {
 		t.Errorf("20 clients that do not read hold %d bytes", after-before)
 	}
+	s = start(t, Config{WriteTimeout: 300 * time.Millisecond, MaxPending: 1 << 16})
+	lazy(t, s, 3)
+	open(t, s).wants("(+ 40 2)", "42") // so the three before it are there
 	deadline := time.Now().Add(patience)
 	for s.connections() > 1 {
 		if time.Now().After(deadline) {
@@ -162,7 +150,21 @@ func TestSlowReader(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	_ = lazy
+}
+
+// lazy makes connections that ask for a lot and read nothing.
+func lazy(t *testing.T, s *Server, n int) {
+	t.Helper()
+	for range n {
+		nc, err := net.Dial("tcp", s.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { nc.Close() })
+		if _, err := nc.Write([]byte(encoded(t, Message{"op": "eval", "id": "w", "code": `(let [s (apply str (repeat 1000 "0123456789"))] (while true (println s)))`}))); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func (s *Server) connections() int {
@@ -187,10 +189,10 @@ func TestVanishingClient(t *testing.T) {
 		}
 		_ = p.nc.Close()
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(2 * patience)
 	for {
 		a := values(watch.eval("@kit-a"))[0]
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 		if a == values(watch.eval("@kit-a"))[0] {
 			break
 		}
@@ -199,9 +201,11 @@ func TestVanishingClient(t *testing.T) {
 		}
 	}
 	b := values(watch.eval("@kit-b"))[0]
-	time.Sleep(20 * time.Millisecond)
-	if b == values(watch.eval("@kit-b"))[0] {
-		t.Error("the evaluation in a session has ended, want it to go on")
+	for b == values(watch.eval("@kit-b"))[0] {
+		if time.Now().After(deadline) {
+			t.Fatal("the evaluation in a session has ended, want it to go on")
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 	watch.ask(Message{"op": "interrupt", "session": named.ses})
 }

@@ -83,9 +83,9 @@ func TestOutputGoesToWhoEvaluates(t *testing.T) {
 	}
 }
 
-// TestInterrupt ends endless programs of several kinds, fast, and the session goes on.
+// TestInterrupt ends endless programs of several kinds, and the session goes on. How fast: BenchmarkInterrupt.
 func TestInterrupt(t *testing.T) {
-	s := start(t, Config{})
+	s := start(t, Config{Patience: time.Hour}) // none is given up: each must end
 	p := open(t, s)
 	for _, code := range []string{loop + " :after", sleep(time.Hour), "(count (range))", "(iterate inc 0)", "(while true (println 1))", "@(promise)",
 		"(try " + loop + " (catch Throwable e :caught) (finally (println :finally)))", "(dorun (map (fn [_] " + sleep(time.Millisecond) + ") (range)))",
@@ -93,18 +93,14 @@ func TestInterrupt(t *testing.T) {
 		before := open(t, s)
 		before.ses = p.ses
 		id := before.send(Message{"op": "eval", "code": code})
+		before.ask(Message{"op": "describe"}) // so it has been read
 		time.Sleep(60 * time.Millisecond)
-		began := time.Now()
 		if got := status(p.ask(Message{"op": "interrupt", "interrupt-id": id})); got != "done" {
 			t.Errorf("%s: the op got %s, want done", code, got)
 		}
 		ms := before.done(id)
-		took := time.Since(began)
 		if got := status(ms); got != "done interrupted" || values(ms) != nil || text(ms, "err") != "" || strings.Contains(text(ms, "out"), "finally") {
 			t.Errorf("%s: got %v, want interrupted and done and nothing else", code, tail(ms, 3))
-		}
-		if took > 2*time.Second { // 50 ms on a quiet machine: BenchmarkInterrupt
-			t.Errorf("%s: took %s", code, took)
 		}
 		_ = before.nc.Close()
 		p.wants("(+ 1 1)", "2")
