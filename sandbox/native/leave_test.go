@@ -238,3 +238,31 @@ func TestStoppingAnothersBody(t *testing.T) {
 		t.Errorf("got %+v, want it killed by stop", res)
 	}
 }
+
+// A record that a killed zeno had begun to write is removed at the next start, however soon that is; one that is being
+// written is left, and what is no record at all is removed too.
+func TestARecordThatWasBegunIsReaped(t *testing.T) {
+	state := t.TempDir()
+	b := backend(t, func(c *native.Config) { c.StateDir = state })
+	text, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+2:]))[19]
+	mine := fmt.Sprintf("new-%d-%s-aaaaaaaaaaaa", os.Getpid(), start)
+	if err := os.MkdirAll(state+"/boxes", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{mine, fmt.Sprintf("new-%d-1-bbbbbbbbbbbb", os.Getpid()), "new-99999999-5-cccccccccccc", "dddddddddddd.json"} {
+		if err := os.WriteFile(state+"/boxes/"+name, []byte(`{"id":"aa`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found, err := b.Reap(context.Background()); err != nil || len(found) != 0 {
+		t.Errorf("got %v %v, want no box found", found, err)
+	}
+	left, _ := filepath.Glob(state + "/boxes/*")
+	if len(left) != 1 || filepath.Base(left[0]) != mine {
+		t.Errorf("got %v left, want what is being written", left)
+	}
+}

@@ -40,32 +40,54 @@ func (b *Backend) recordDir() string { return filepath.Join(b.cfg.StateDir, "box
 func (b *Backend) recordPath(id string) string { return filepath.Join(b.recordDir(), id+".json") }
 
 // create writes the record of a box that is about to be made. It is one line; what is known later are
-// lines that a seat adds, so that each is one write.
+// lines that a seat adds, so that each is one write. It has its name when it is whole, and until then one that says whose
+// it is: whoever finds it knows whether it is still being written.
 func (b *Backend) create(r *record) (*os.File, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL | os.O_APPEND
-	f, err := os.OpenFile(b.recordPath(r.ID), flags, 0o600)
+	begun := filepath.Join(b.recordDir(), fmt.Sprintf("new-%d-%d-%s", r.Owner, r.OwnerStart, r.ID))
+	f, err := os.OpenFile(begun, flags, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(b.recordDir(), 0o700); err != nil {
 			return nil, fmt.Errorf("failed to make the directory of records: %w", err)
 		}
-		f, err = os.OpenFile(b.recordPath(r.ID), flags, 0o600)
+		f, err = os.OpenFile(begun, flags, 0o600)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("failed to record a box: %w", err)
 	}
-	if _, err := f.Write(append(text, '\n')); err != nil {
+	_, err = f.Write(append(text, '\n'))
+	if err == nil {
+		err = os.Rename(begun, b.recordPath(r.ID))
+	}
+	if err != nil {
 		f.Close()
-		os.Remove(f.Name())
+		os.Remove(begun)
 		return nil, fmt.Errorf("failed to record a box: %w", err)
 	}
 	return f, nil
 }
 
-// readRecord reads all lines. A record that was cut off is that of a box that was not made yet.
+// sweep removes records that a zeno which is gone had begun to write: nothing was made yet.
+func (b *Backend) sweep() error {
+	begun, _ := filepath.Glob(filepath.Join(b.recordDir(), "new-*-*-*"))
+	var errs []error
+	for _, f := range begun {
+		var owner int
+		var start uint64
+		if n, _ := fmt.Sscanf(filepath.Base(f), "new-%d-%d-", &owner, &start); n == 2 && !alive(owner, start) {
+			if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// readRecord reads all lines. What is no record, of a machine that lost its power, has no owner.
 func (b *Backend) readRecord(id string) (r record, err error) {
 	text, err := os.ReadFile(b.recordPath(id))
 	if err != nil {
@@ -192,9 +214,9 @@ func (b *Backend) Reap(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	var found []string
-	var errs []error
+	errs := []error{b.sweep()}
 	for _, r := range rs {
-		if alive(r.Owner, r.OwnerStart) || (r.Owner == 0 && b.young(r.ID)) {
+		if alive(r.Owner, r.OwnerStart) {
 			continue
 		}
 		if err := b.reap(ctx, &r); err != nil {
@@ -211,12 +233,6 @@ func (b *Backend) Reap(ctx context.Context) ([]string, error) {
 		b.event("reaped", "", "%d empty cgroups of zenos that are gone", n)
 	}
 	return found, errors.Join(errs...)
-}
-
-// young says whether a record may still be being written.
-func (b *Backend) young(id string) bool {
-	st, err := os.Stat(b.recordPath(id))
-	return err == nil && time.Since(st.ModTime()) < time.Minute
 }
 
 func (b *Backend) reap(ctx context.Context, r *record) error {

@@ -66,7 +66,7 @@ func (s *seat) claim() (err error) {
 	}
 	s.undo = append(s.undo, func() {
 		s.record.Close()
-		os.Remove(s.record.Name())
+		os.Remove(s.b.recordPath(s.id))
 	})
 	if g != nil {
 		if err := g.make(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/reflection-dev/zeno/sandbox"
 )
@@ -21,10 +22,10 @@ func (s *Store) Lock(name, holder string) (*Held, error) {
 	if err != nil {
 		return nil, fmt.Errorf("failed to lock volume %s: %w", name, err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := flock(f); err != nil {
 		defer f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, &sandbox.Busy{What: "volume", Name: name, Holder: readHolder(f)}
+			return nil, &sandbox.Busy{What: "volume", Name: name, Holder: or(readHolder(f), "another process")}
 		}
 		return nil, fmt.Errorf("failed to lock volume %s: %w", name, err)
 	}
@@ -32,12 +33,28 @@ func (s *Store) Lock(name, holder string) (*Held, error) {
 		f.Close()
 		return nil, fmt.Errorf("volume %s: was removed meanwhile: run again", name)
 	}
-	if holder != "" {
-		f.Truncate(0)
-		f.WriteAt([]byte(holder), 0)
-	}
+	f.Truncate(0) // who held it last may have been killed
+	f.WriteAt([]byte(holder), 0)
 	return &Held{file: f}, nil
 }
+
+// passing is how long a lock may be someone's who is not the holder of the volume: who lists them looks for a moment.
+const passing = 2 * time.Second
+
+// flock takes the lock. One whose holder is not told, or not any longer, is about to be free.
+func flock(f *os.File) (err error) {
+	for begin, told := time.Now(), ""; ; time.Sleep(5 * time.Millisecond) {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		holder := readHolder(f)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || holder != "" && holder == told || time.Since(begin) > passing {
+			return err
+		}
+		told = holder
+	}
+}
+
+// unlock gives the lock back also where a process that is being started has a copy of the descriptor.
+func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
 // gone says whether the lock is on a file that a removal took away while it was waited for: it would lock nothing.
 func gone(f *os.File) bool {

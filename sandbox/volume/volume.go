@@ -133,14 +133,19 @@ func (h *Held) Close() error {
 		return nil
 	}
 	h.file.Truncate(0)
+	unlock(h.file)
 	return h.file.Close()
 }
 
 func readHolder(f *os.File) string {
 	b := make([]byte, 512)
 	n, _ := f.ReadAt(b, 0)
-	if s := strings.TrimSpace(string(b[:n])); s != "" {
-		return s
+	return strings.TrimSpace(string(b[:n]))
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
 	}
-	return "another process"
+	return s
 }

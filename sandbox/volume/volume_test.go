@@ -1,3 +1,5 @@
+//go:build unix
+
 package volume
 
 import (
@@ -5,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/reflection-dev/zeno/sandbox"
@@ -127,5 +130,66 @@ func TestALockOnARemovedVolume(t *testing.T) {
 	os.Create(filepath.Join(s.Dir, "a", lockName))
 	if !gone(f) {
 		t.Error("another file of the name is taken for it")
+	}
+}
+
+// Who lists volumes, or has a copy of the lock because it is being started, keeps nobody from taking one that is free.
+func TestAFreeVolumeCanBeTaken(t *testing.T) {
+	s := &Store{Dir: t.TempDir()}
+	if _, err := s.Ensure("a"); err != nil {
+		t.Fatal(err)
+	}
+	done, listing := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(listing)
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				if list, err := s.List(); err != nil || len(list) != 1 {
+					t.Errorf("got %v %v, want one volume", list, err)
+				}
+			}
+		}
+	}()
+	for i := range 300 {
+		held, err := s.Lock("a", "x")
+		if err != nil {
+			t.Fatalf("time %d: got %v, want it taken", i, err)
+		}
+		copied, err := syscall.Dup(int(held.file.Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		held.Close()
+		if again, err := s.Lock("a", "y"); err != nil {
+			t.Errorf("time %d: got %v, want it free where its holder gave it back", i, err)
+		} else {
+			again.Close()
+		}
+		syscall.Close(copied)
+	}
+	close(done)
+	<-listing
+}
+
+// What a killed holder wrote is not told of who came after it.
+func TestTheHolderIsTheOneThatHolds(t *testing.T) {
+	s := &Store{Dir: t.TempDir()}
+	if _, err := s.Ensure("a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.Dir, "a", lockName), []byte("a zeno that was killed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	held, err := s.Lock("a", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	var busy *sandbox.Busy
+	if _, err := s.Lock("a", "x"); !errors.As(err, &busy) || busy.Holder != "another process" {
+		t.Errorf("got %v, want the holder not told", err)
 	}
 }
