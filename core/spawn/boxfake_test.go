@@ -31,7 +31,7 @@ func fakeBoxed(t *testing.T, script string) (*house, Request, *boxesOf, *modelse
 	h.gateway.pretend = true
 	_, port, _ := strings.Cut(model.Addr(), ":")
 	host := modelserver.TLSName + ":" + port
-	return h, Request{Role: "reader", Backend: "fake", Prompt: "go", Timeout: 30 * time.Second, Grace: 2 * time.Second,
+	return h, Request{Role: "reader", Backend: "fake", Prompt: "go", Timeout: 2 * time.Minute, Grace: 2 * time.Second,
 		BaseURL: "https://" + host, APIKey: apiKey,
 		Box: Box{Memory: 256 << 20, Egress: sandbox.Egress{Allow: []sandbox.Rule{{Host: host, Addr: model.Addr()}}}}}, boxes, model
 }
@@ -100,7 +100,7 @@ echo "{\"answer\":\"found:$found own:$own other:$other net:$net ip:$ip\"}"`)
 // TestABoxIsToldToEnd: TERM comes before KILL, so that a CLI can put its session in order.
 func TestABoxIsToldToEnd(t *testing.T) {
 	h, q, _, _ := fakeBoxed(t, `trap 'echo saved > kept; exit 0' TERM; echo '{"text":"busy"}'; while :; do sleep 0.1; done`)
-	q.Work = t.TempDir()
+	q.Work, q.Grace = t.TempDir(), time.Minute
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		for !strings.Contains(h.said(), "busy") {

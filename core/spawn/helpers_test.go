@@ -221,7 +221,7 @@ func fake(t testing.TB, script string, connected bool) (*house, Request) {
 	t.Helper()
 	h := newHouse(t, func(c *Config) { c.Backends = sh(script) })
 	h.gateway.pretend = connected
-	return h, Request{Role: "reader", Backend: "fake", Prompt: "go", Sandbox: SandboxNone, Timeout: 20 * time.Second, Grace: 300 * time.Millisecond}
+	return h, Request{Role: "reader", Backend: "fake", Prompt: "go", Sandbox: SandboxNone, Timeout: 2 * time.Minute, Grace: 300 * time.Millisecond}
 }
 
 // want fails the test where the status or the error's text differ.

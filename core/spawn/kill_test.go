@@ -97,7 +97,7 @@ func TestSweepEndsStrays(t *testing.T) {
 	newHouse(t, func(c *Config) { c.StateDir = state })
 	select {
 	case <-done:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the stray still runs")
 		_ = cmd.Process.Kill()
 		<-done
@@ -109,11 +109,16 @@ func TestSweepEndsStrays(t *testing.T) {
 
 // TestSweepLeavesRunningSpawnsAlone opens a second Runner on the state directory of one that works.
 func TestSweepLeavesRunningSpawnsAlone(t *testing.T) {
-	h, q := fake(t, `sleep 1; ls -d "$HOME" >&2; `+goodAnswer, true)
+	free := filepath.Join(t.TempDir(), "free")
+	h, q := fake(t, `echo '{"text":"up"}'; until test -e `+free+`; do sleep 0.05; done; ls -d "$HOME" >&2; `+goodAnswer, true)
+	q.ID = "works"
 	result := make(chan Result, 1)
 	go func() { result <- h.Run(context.Background(), q) }()
-	time.Sleep(300 * time.Millisecond)
+	eventually(t, "the CLI says something", func() bool { return h.began(q.ID) })
 	newHouse(t, func(c *Config) { c.StateDir = h.conf.StateDir })
+	if err := os.WriteFile(free, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	res := <-result
 	want(t, res, OK, "")
 	if !strings.Contains(res.Stderr, "/home") {
@@ -143,7 +148,7 @@ func TestCancelEndsTheTree(t *testing.T) {
 func TestKilledGuard(t *testing.T) {
 	needSetsid(t)
 	pids := filepath.Join(t.TempDir(), "pids")
-	h, q := fake(t, `echo $$ >> `+pids+`; setsid sh -c 'echo $$ >> `+pids+`; sleep 300; :' & sleep 0.3; kill -9 $PPID; sleep 300; :`, true)
+	h, q := fake(t, `echo $$ >> `+pids+`; setsid sh -c 'echo $$ >> `+pids+`; sleep 300; :' & until test $(wc -l < `+pids+`) = 2; do sleep 0.05; done; kill -9 $PPID; sleep 300; :`, true)
 	want(t, h.Run(context.Background(), q), Failed, "guard: the guard of fake was killed")
 	for _, pid := range waitForPIDs(t, pids, 2) {
 		if running(pid) {
@@ -173,7 +178,7 @@ func waitForPIDs(t *testing.T, file string, n int) []int {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if ok() {
 			return
 		}

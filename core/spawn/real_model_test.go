@@ -47,7 +47,7 @@ func TestRealMalformed(t *testing.T) {
 	each(t, func(t *testing.T, cli string) {
 		r := newReal(t, cli, nil)
 		r.model.Set(modelserver.Config{Malformed: true})
-		r.req.ID, r.req.Timeout = "malformed-"+cli, 100*time.Second
+		r.req.ID, r.req.Timeout = "malformed-"+cli, 5*time.Minute
 		res := r.Run(context.Background(), r.req)
 		t.Logf("%v after %v, %d requests: %s", res.Status, res.Elapsed, len(r.model.Requests()), res.Error)
 		if cli == "omp" || cli == "opencode" {
