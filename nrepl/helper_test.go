@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) { noleak.Main(m) }
 
 // patience is how long a test waits for what must come.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // newEnv makes an environment as the program has it.
 func newEnv(t testing.TB) *lisp.Env {
