@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -57,7 +58,7 @@ func (c *Core) Rehearse(ctx context.Context, d time.Duration) (rehearsal.Report,
 	if !ok || c.rehearsal == nil {
 		return rehearsal.Report{}, fmt.Errorf("rehearse: got the real clock or no Rehearsal, want both in core.Config")
 	}
-	err := c.Boot(ctx)
+	err := errors.Join(c.Boot(ctx), c.checkRoles(ctx))
 	if err == nil {
 		err = clock.Advance(ctx, d)
 	}
@@ -67,6 +68,18 @@ func (c *Core) Rehearse(ctx context.Context, d time.Duration) (rehearsal.Report,
 	}
 	rep.Budgets = c.rehearsedBudgets(context.WithoutCancel(ctx))
 	return rep, err
+}
+
+// checkRoles asks every role for its grant. What is wrong with one is told, and returned.
+func (c *Core) checkRoles(ctx context.Context) error {
+	var errs []error
+	for _, name := range c.roleNames() {
+		if _, err := c.grant(ctx, string(name)); err != nil {
+			c.report("role "+string(name), err)
+			errs = append(errs, fmt.Errorf("role %s: its grant does not do: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // rehearsedBudgets tells what the roles used. Where that is not known none is told: their spawns were refused then.
@@ -132,6 +145,9 @@ func (r *rehearsing) spawn(req *spawn.Request) (standsIn bool) {
 		return false
 	}
 	standsIn = req.Backend != spawn.Scripted || req.Entry != nil
+	if _, known := r.core.entry(*req); standsIn && !known {
+		return false // it is refused, as it would be in earnest
+	}
 	r.mu.Lock()
 	f, ok := r.agents[req.Role]
 	r.mu.Unlock()
