@@ -86,7 +86,7 @@ func TestAnotherProcessIsSeen(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(bg, 10*time.Second)
+	ctx, cancel := context.WithTimeout(bg, time.Minute)
 	defer cancel()
 	got, err := here.Wait(ctx, a.ID, func(a ask.Ask) bool { return a.State == ask.Answered })
 	if err != nil || got.Answer != "Ünïcode ✓ 日本" || got.By != "ann" {
@@ -101,7 +101,7 @@ func TestAChangeBeforeTheFirstLookIsSeen(t *testing.T) {
 	there := open(t, path)
 	a := put(t, there, ask.Ask{})
 	here := open(t, path, func(c *ask.Config) { c.Poll = 300 * time.Millisecond })
-	ctx, cancel := context.WithTimeout(bg, 5*time.Second)
+	ctx, cancel := context.WithTimeout(bg, time.Minute)
 	defer cancel()
 	looked := make(chan struct{})
 	var once sync.Once

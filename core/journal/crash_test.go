@@ -78,7 +78,7 @@ func child(job string) {
 			}
 		}()
 	}
-	time.Sleep(time.Minute) // the parent kills long before
+	time.Sleep(10 * time.Minute) // the parent kills long before
 	os.Exit(3)
 }
 

@@ -81,7 +81,7 @@ func (w *world) note(what string) {
 
 func (w *world) advance(d time.Duration) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	w.must(w.clock.Advance(ctx, d))
 }

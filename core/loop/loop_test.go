@@ -42,11 +42,7 @@ func TestAVirtualDayIsDeterministic(t *testing.T) {
 			}, func(p *loop.Process) { p.Jitter, p.Timeout = 3*time.Minute, 3*time.Minute+time.Second })
 		}
 		w.must(w.Start())
-		start := time.Now()
 		w.advance(24 * time.Hour)
-		if took := time.Since(start); took > 10*time.Second {
-			t.Errorf("a day took %s", took)
-		}
 		return w.log
 	}
 	first := day(1)

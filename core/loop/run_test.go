@@ -129,7 +129,8 @@ func TestStopWaits(t *testing.T) {
 	release := make(chan struct{})
 	var why error
 	told := make(chan loop.Run, 2)
-	l := loop.New(loop.Config{Grace: 20 * time.Millisecond, OnRun: func(r loop.Run) { told <- r }})
+	ctx, cancel := context.WithCancel(context.Background())
+	l := loop.New(loop.Config{Grace: time.Hour, OnRun: func(r loop.Run) { told <- r }})
 	every := func(name string, do func(context.Context) error) {
 		t.Helper()
 		if err := l.Every(loop.Process{Name: name, Schedule: parse(t, "1ms", "UTC"), Do: do}); err != nil {
@@ -156,11 +157,19 @@ func TestStopWaits(t *testing.T) {
 	}
 	<-both
 	<-both
-	err := l.Stop(context.Background())
+	ended := make(chan loop.Run, 1)
+	go func() {
+		ended <- <-told
+		for s, err := l.Process("obeys"); err == nil && s.State == loop.Running; s, err = l.Process("obeys") {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	err := l.Stop(ctx) // it waits until one of them has ended
 	if err == nil || !strings.HasSuffix(err.Error(), "still running: deaf") {
 		t.Errorf("got %v, want deaf named", err)
 	}
-	if r := <-told; r.Process != "obeys" || !errors.Is(why, loop.ErrStopped) || r.Outcome != loop.Cancelled || r.Failing != 0 {
+	if r := <-ended; r.Process != "obeys" || !errors.Is(why, loop.ErrStopped) || r.Outcome != loop.Cancelled || r.Failing != 0 {
 		t.Errorf("the other: got %v, %+v", why, r)
 	}
 	if err := l.Remove("obeys"); err != nil {
@@ -173,8 +182,6 @@ func TestStopWaits(t *testing.T) {
 	if n := runs.Load(); n != 1 {
 		t.Errorf("started again: got %d runs of deaf, want the first alone", n)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
 	if err := l.Stop(ctx); err == nil {
 		t.Error("stop under an ended context: got no error, want deaf named")
 	}
@@ -182,6 +189,30 @@ func TestStopWaits(t *testing.T) {
 	if err := l.Stop(context.Background()); err != nil {
 		t.Errorf("stop once all has ended: got %v", err)
 	}
+}
+
+// Stop waits for the grace and no longer.
+func TestStopGivesUp(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	l := loop.New(loop.Config{Grace: 20 * time.Millisecond})
+	if err := l.Every(loop.Process{Name: "deaf", Schedule: parse(t, "1h", "UTC"), Do: func(context.Context) error {
+		close(begun)
+		<-release
+		return nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.RunNow("deaf"); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	if err := l.Stop(context.Background()); err == nil || !strings.HasSuffix(err.Error(), "still running: deaf") {
+		t.Errorf("got %v, want deaf named", err)
+	}
+	close(release) // and TestMain sees that it ends
 }
 
 // A process may stop the loop it runs in: that does not wait for itself.
@@ -289,10 +320,10 @@ func TestRealClockUnderLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
-	end := time.Now().Add(300 * time.Millisecond)
+	end, late := time.Now().Add(300*time.Millisecond), time.Now().Add(time.Minute)
 	for g := range 4 {
 		wg.Go(func() {
-			for n := 0; time.Now().Before(end); n++ {
+			for n := 0; time.Now().Before(end) || runs.Load() < 20 && time.Now().Before(late); n++ {
 				i := (n*7 + g) % names
 				name := fmt.Sprint("p", i)
 				switch (n + g) % 7 {

@@ -170,7 +170,7 @@ func TestACollectorThatFails(t *testing.T) {
 	send := func(c *collector) {
 		t.Helper()
 		var ts Traces
-		if err := ts.Start(bg, Export{Endpoint: c.URL, OnError: hear, Timeout: 5 * time.Second}); err != nil {
+		if err := ts.Start(bg, Export{Endpoint: c.URL, OnError: hear, Timeout: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -231,7 +231,7 @@ func TestSpansAreDropped(t *testing.T) {
 		_, s := ts.Process(bg, "p")
 		s.End("ok")
 	}
-	if took := time.Since(begun); took > 20*time.Second {
+	if took := time.Since(begun); took > 50*time.Second {
 		t.Errorf("50,000 spans took %s: somebody waits for the collector", took)
 	}
 	close(hang)
