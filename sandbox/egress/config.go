@@ -135,6 +135,11 @@ func (b *bound) at(name string, port int) bool {
 	return false
 }
 
+// of tells whether the secret is bound to name at any port.
+func (b *bound) of(name string) bool {
+	return slices.ContainsFunc(b.hosts, func(r rule) bool { return r.names(name) })
+}
+
 // ResolveSecrets finds the values of secrets that have none. The error names each that is missing.
 func ResolveSecrets(ctx context.Context, secrets []Secret, from secret.Resolver) ([]Secret, error) {
 	out := make([]Secret, len(secrets))

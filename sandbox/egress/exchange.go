@@ -104,12 +104,17 @@ func (p *Proxy) end(x *exchange, r *http.Request) {
 // prepare finds the secrets of the exchange.
 func (p *Proxy) prepare(x *exchange, r *http.Request) {
 	x.in = injector{marks: p.marks, used: map[string]bool{}, kept: map[string]bool{}}
+	var known []bound // to the server, whatever port or scheme it heard them by
 	if x.to.internal() {
 		x.own, x.in.others = p.token, p.secrets
+		known = p.token
 	} else {
 		x.model = dialect(r)
 		x.in.others = append(x.in.others, p.token...)
 		for _, s := range p.secrets {
+			if s.of(x.to.name) {
+				known = append(known, s)
+			}
 			// Plain HTTP never carries a secret: anybody between could read it.
 			if x.to.tls && s.at(x.to.name, x.to.port) {
 				x.own = append(x.own, s)
@@ -119,19 +124,19 @@ func (p *Proxy) prepare(x *exchange, r *http.Request) {
 		}
 	}
 	x.in.own = x.own
-	x.scrub = p.scrubber(x.own)
+	x.scrub = p.scrubber(known)
 }
 
 // scrubber gives the matcher for the answers of a host with these secrets, or nil.
-func (p *Proxy) scrubber(own []bound) *matcher {
-	if len(own) == 0 {
+func (p *Proxy) scrubber(known []bound) *matcher {
+	if len(known) == 0 {
 		return nil
 	}
 	var key strings.Builder
-	for _, s := range own {
+	for _, s := range known {
 		key.WriteString(s.env + " ")
 	}
-	return p.cached(key.String(), func() []pattern { return scrubPatterns(own) })
+	return p.cached(key.String(), func() []pattern { return scrubPatterns(known) })
 }
 
 // cached gives the matcher of a key; there is one for each set of secrets that hosts share.

@@ -57,6 +57,8 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	}
 	if x.scrub != nil {
 		out.Header.Del(extensions)
+		out.Header.Del("Range") // of two halves of a secret neither is one
+		out.Header.Del("If-Range")
 	}
 	x.in.header(out.Header)
 	out.URL.RawQuery = x.in.query(r.In.URL.RawQuery)
@@ -112,7 +114,8 @@ func switched(m *matcher, res *http.Response) error {
 
 // decode takes off an encoding that hides what the body says. It was asked not to be there.
 func decode(res *http.Response) error {
-	switch strings.ToLower(res.Header.Get("Content-Encoding")) {
+	encoding := strings.ToLower(strings.Join(res.Header["Content-Encoding"], ", "))
+	switch encoding {
 	case "", "identity":
 		return nil
 	case "gzip", "x-gzip":
@@ -125,7 +128,7 @@ func decode(res *http.Response) error {
 		res.ContentLength = -1
 		return nil
 	}
-	return refuse(http.StatusBadGateway, "the answer is encoded as %q although none was asked for, and cannot be searched for secrets", res.Header.Get("Content-Encoding"))
+	return refuse(http.StatusBadGateway, "the answer is encoded as %q although none was asked for, and cannot be searched for secrets", encoding)
 }
 
 // unzipped opens the gzip stream when it is first read, so that an answer without its first byte delays nothing.
@@ -151,11 +154,10 @@ func (u *unzipped) Close() error { return u.body.Close() }
 // large files rely on it.
 func scrubBody(m *matcher, res *http.Response) error {
 	body := newRewriting(m, res.Body)
-	body.end = func() { scrubHeader(m, res.Trailer) }
+	body.end = func() { scrubHeader(m, res.Trailer) } // there may be one behind an empty body, too
+	empty := res.Request.Method == http.MethodHead || res.StatusCode == http.StatusNotModified
 	switch {
-	case res.Request.Method == http.MethodHead || res.ContentLength == 0 || res.StatusCode == http.StatusNotModified:
-		return nil
-	case res.ContentLength > 0 && res.ContentLength <= wholeBody:
+	case !empty && res.ContentLength > 0 && res.ContentLength <= wholeBody:
 		b, err := io.ReadAll(body)
 		closed := res.Body.Close()
 		if err = errors.Join(err, closed); err != nil {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"time"
 )
 
 func zip(s string) []byte {
@@ -76,3 +77,14 @@ func echoFrames(conn io.Writer, rw io.Reader) {
 		}
 	}
 }
+
+func unzip(b []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+// epoch is when the files of tests were changed.
+var epoch = time.Unix(1e9, 0)

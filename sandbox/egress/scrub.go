@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"html"
@@ -26,7 +27,7 @@ func scrubPatterns(secrets []bound) []pattern {
 	var out []pattern
 	for _, s := range secrets {
 		out = append(out, pattern{s.value, s.placeholder})
-		for _, form := range []func(string) string{url.QueryEscape, url.PathEscape, html.EscapeString, jsonEscape} {
+		for _, form := range spellings() {
 			if escaped := form(s.value); escaped != s.value {
 				out = append(out, pattern{escaped, form(s.placeholder)})
 			}
@@ -39,6 +40,30 @@ func scrubPatterns(secrets []bound) []pattern {
 		}
 	}
 	return out
+}
+
+// spellings gives the ways in which servers write a text into URLs, HTML and JSON. They differ in what they escape.
+func spellings() []func(string) string {
+	templates := strings.NewReplacer(`"`, "&#34;", "'", "&#39;", "+", "&#43;", "&", "&amp;", "<", "&lt;", ">", "&gt;")
+	handlebars := strings.NewReplacer(`"`, "&quot;", "'", "&#x27;", "`", "&#x60;", "=", "&#x3D;", "&", "&amp;", "<", "&lt;", ">", "&gt;")
+	dotnet := strings.NewReplacer(`\`, `\\`, `"`, `\u0022`, "'", `\u0027`, "`", `\u0060`, "+", `\u002B`, "&", `\u0026`, "<", `\u003C`, ">", `\u003E`)
+	return []func(string) string{
+		url.QueryEscape, url.PathEscape, html.EscapeString, jsonEscape, templates.Replace, handlebars.Replace, dotnet.Replace,
+		func(s string) string { return lowerHex(url.QueryEscape(s)) },
+		func(s string) string { return lowerHex(url.PathEscape(s)) },
+		func(s string) string { return strings.ReplaceAll(jsonEscape(s), "/", `\/`) }, // PHP
+	}
+}
+
+// lowerHex writes what a URL escapes as "%2f" instead of "%2F".
+func lowerHex(s string) string {
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i+1:], bytes.ToLower(b[i+1:i+3]))
+		}
+	}
+	return string(b)
 }
 
 // jsonEscape is s as it stands within a JSON string.
