@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -90,7 +91,9 @@ func (c *inboxCmd) Run(a *app) error {
 
 func (c *inboxCmd) print(a *app, q ask.Ask, whole bool) error {
 	if c.JSON {
-		return printJSON(a.std.Out, q)
+		enc := json.NewEncoder(a.std.Out) // a line, for who reads lines
+		enc.SetEscapeHTML(false)
+		return enc.Encode(q)
 	}
 	if !whole {
 		_, err := io.WriteString(a.std.Out, askLine(q))
