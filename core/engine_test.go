@@ -199,3 +199,24 @@ func TestAnswerOverControl(t *testing.T) {
 		t.Errorf("got %+v, %v, want it answered by socket uid …", q, err)
 	}
 }
+
+// Where the disk is full gc is what helps: what it removed is told, although it cannot be recorded.
+func TestGCWithoutARecord(t *testing.T) {
+	dir := t.TempDir()
+	old := filepath.Join(dir, "state", "sessions", "sold")
+	if err := os.MkdirAll(old, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	past := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(old, past, past); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := startIn(t, dir, "", func(conf *core.Config) { conf.Journal = &failing{kind: "control/gc"} })
+	r, err := c.GC(context.Background(), control.By{}, core.GCOptions{Keep: time.Minute})
+	if err != nil || r.Sessions != 1 || len(r.Errors) != 1 || !strings.Contains(r.Errors[0], "not on record") {
+		t.Errorf("got %+v %v, want one session removed and told that it is not on record", r, err)
+	}
+	if _, err := os.Stat(old); err == nil {
+		t.Error("the session is still there")
+	}
+}

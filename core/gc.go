@@ -66,8 +66,12 @@ func (c *Core) GC(ctx context.Context, by control.By, o GCOptions) (GCReport, er
 	if err := c.retainNow(ctx, &g.report); err != nil {
 		g.fail(err)
 	}
-	return g.report, c.recordControl(by, "gc", map[string]any{"keep": o.Keep.String(), "sessions": g.report.Sessions,
+	err = c.recordControl(by, "gc", map[string]any{"keep": o.Keep.String(), "sessions": g.report.Sessions,
 		"deliveries": g.report.Deliveries, "images": g.report.Images, "layers": g.report.Layers, "bytes": g.report.Bytes})
+	if err != nil { // on a full disk it is what helps: what was removed is told all the same
+		g.fail(fmt.Errorf("it was done, and is not on record: %w", err))
+	}
+	return g.report, nil
 }
 
 func (c *Core) retainNow(ctx context.Context, r *GCReport) error {
