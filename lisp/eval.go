@@ -19,6 +19,7 @@ func readOptions(t *value.Thread, rt *Runtime, file string, line, column int) re
 		AliasNS:   func(t *value.Thread, alias string) (string, bool) { return t.NS().Aliased(alias) },
 		Resolve:   compile.Qualify,
 		Regex:     corelib.CompileRegex,
+		Tags:      corelib.ProgramTags(t),
 	}
 }
 

@@ -126,9 +126,12 @@ func (a *analyser) list(form value.Value, c ctx) node {
 	rest := value.Next(a.t, s)
 	if head.Kind() == value.KindSymbol {
 		sym := value.As[value.Symbol](head)
-		if f := special(sym); f != nil && a.lookup(sym) == nil {
+		if f := special(sym); f != nil { // no local shadows one
 			return f(a, form, value.ToSlice(a.t, rest), c)
 		}
+	}
+	if n := a.construct(form, head, rest); n != nil {
+		return n
 	}
 	if n := a.interop(form, head, rest); n != nil {
 		return n

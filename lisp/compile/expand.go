@@ -120,6 +120,41 @@ func typeVar(t *value.Thread, name string) *value.Var {
 	return nil
 }
 
+// RecordNamed finds the record type that a text names by its class, as #my_app.shapes.Circle does, or nil.
+func RecordNamed(t *value.Thread, name string) *value.Type {
+	v := typeVar(t, name)
+	if v == nil {
+		return nil
+	}
+	root, _ := v.Root()
+	if root.Kind() != value.KindType || !value.As[value.Type](root).IsRecord() {
+		return nil
+	}
+	return value.As[value.Type](root)
+}
+
+// constructed finds the var of the type that a constructor's name means, Point. or new Point: a type of the program's own
+// or a class of exceptions. Nil: none.
+func constructed(t *value.Thread, sym *value.Symbol) *value.Var {
+	v := resolveVar(t, sym)
+	if v == nil {
+		return nil
+	}
+	root, bound := v.Root()
+	if !bound || root.Kind() == value.KindType && value.As[value.Type](root).Constructible() {
+		return v
+	}
+	return nil
+}
+
+// constructorName is Point of Point. , or nil.
+func constructorName(sym *value.Symbol) *value.Symbol {
+	if n := len(sym.Name); n > 1 && sym.Name[n-1] == '.' && sym.Name[0] != '.' {
+		return value.NewSymbol(sym.NS, sym.Name[:n-1])
+	}
+	return nil
+}
+
 func namespaceOf(t *value.Thread, ns *value.Namespace, name string) *value.Namespace {
 	if full, ok := ns.Aliased(name); ok {
 		name = full
@@ -223,6 +258,11 @@ func Qualify(t *value.Thread, sym *value.Symbol) *value.Symbol {
 	}
 	if special(sym) != nil || value.KnownClass(sym.Name) {
 		return sym
+	}
+	if class := constructorName(sym); class != nil {
+		if v := constructed(t, class); v != nil && !value.KnownClass(class.Name) {
+			return value.NewSymbol("", v.NS+"."+v.Name+".")
+		}
 	}
 	if v := resolveVar(t, sym); v != nil {
 		return value.NewSymbol(v.NS, v.Name)

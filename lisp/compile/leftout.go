@@ -80,6 +80,36 @@ func (a *analyser) interop(form, head, rest value.Value) node {
 	return a.call(form, value.Of(value.NewBuiltin(sym.Name, b)), rest)
 }
 
+// construct is a call of a constructor, (Point. 1 2): of a type of the program's own or of an exception. Nil: it is none.
+func (a *analyser) construct(form, head, rest value.Value) node {
+	if head.Kind() != value.KindSymbol {
+		return nil
+	}
+	sym := value.As[value.Symbol](head)
+	class := constructorName(sym)
+	if class == nil || a.lookup(sym) != nil || resolveVar(a.t, sym) != nil {
+		return nil
+	}
+	v := constructed(a.t, class)
+	if v == nil {
+		return nil
+	}
+	name := value.WithPos(value.Of(value.NewSymbol(v.NS, v.Name)), sym.Pos())
+	return a.call(form, value.Of(value.NewSymbol(a.t.Env.Core.Name, "new-object*")), value.Cons(a.t, name, rest))
+}
+
+// newForm is (new Point 1 2), which is (Point. 1 2).
+func (a *analyser) newForm(form value.Value, args []value.Value, c ctx) node {
+	if len(args) > 0 && args[0].Kind() == value.KindSymbol {
+		sym := value.As[value.Symbol](args[0])
+		ctor := value.WithPos(value.Of(value.NewSymbol(sym.NS, sym.Name+".")), sym.Pos())
+		if n := a.construct(form, ctor, value.NewList(a.t, args[1:]...)); n != nil {
+			return n
+		}
+	}
+	return a.misplaced(form, args, c)
+}
+
 // absent says why sym, which means nothing, is not here, where that is known: the dialect leaves it out, it is about the
 // JVM, or its namespace is not loaded. An agent loads nothing, and is told of its grant elsewhere.
 func absent(t *value.Thread, sym *value.Symbol) string {

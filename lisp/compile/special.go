@@ -46,7 +46,9 @@ func special(sym *value.Symbol) specialForm {
 		return (*analyser).lazy
 	case "delay*":
 		return (*analyser).delay
-	case ".", "new", "catch", "finally", "&":
+	case "new":
+		return (*analyser).newForm
+	case ".", "catch", "finally", "&":
 		return (*analyser).misplaced
 	}
 	return nil

@@ -229,6 +229,8 @@ func sortArray(t *Thread, cmp, a Value) Value {
 	x := value.As[value.Array](a)
 	xs := x.Copy(t)
 	sortSlice(t, cmp, xs)
-	x.Replace(xs)
+	if x.Elem() == value.ElemObject { // one of numbers is copied into objects first, and stays as it is
+		x.Replace(xs)
+	}
 	return orElse(value.NewArraySeq(xs), value.EmptyList)
 }

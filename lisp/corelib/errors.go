@@ -33,6 +33,51 @@ func exInfoCause(t *Thread, msg, data, cause Value) Value {
 	return value.Of(value.ExInfo(msg, data, cause))
 }
 
+// newException is (IllegalStateException. message cause): both may be absent, and a cause may stand alone.
+func newException(t *Thread, typ *value.Type, args []Value) Value {
+	if !typ.Constructible() || typ.Name == "ExceptionInfo" && len(args) < 2 {
+		panic(value.ArgError("new: got %s, want a type of the program's own or an exception; ex-info makes an ExceptionInfo", typ.Name))
+	}
+	if typ.Name == "ExceptionInfo" {
+		return exInfoOf(t, args)
+	}
+	if len(args) > 2 {
+		panic(value.ArgError("%s: got %d values, want a message and a cause at most", typ.Name, len(args)))
+	}
+	t.Charge(256)
+	ex := value.Errorf(typ.Name, "")
+	ex.Message = value.Nil
+	if len(args) == 1 && args[0].Kind() == value.KindException {
+		ex.Cause, ex.Message = args[0], value.Str(value.ToString(t, args[0]))
+		return value.Of(ex)
+	}
+	for i, x := range args {
+		switch {
+		case i == 0 && (x.IsNil() || x.Kind() == value.KindString):
+			ex.Message = x
+		case i == 0 && typ.Name == "AssertionError":
+			ex.Message = value.Str(value.ToString(t, x))
+		case i == 0:
+			panic(value.TypeError(t, typ.Name, x, "a string for the message"))
+		case x.IsNil() || x.Kind() == value.KindException:
+			ex.Cause = x
+		default:
+			panic(value.TypeError(t, typ.Name, x, "an exception for the cause"))
+		}
+	}
+	return value.Of(ex)
+}
+
+func exInfoOf(t *Thread, args []Value) Value {
+	if len(args) == 2 {
+		return exInfo(t, args[0], args[1])
+	}
+	if len(args) == 3 {
+		return exInfoCause(t, args[0], args[1], args[2])
+	}
+	panic(value.ArgError("ExceptionInfo: got %d values, want a message, a map and a cause at most", len(args)))
+}
+
 func exceptionOf(v Value) *value.Exception {
 	if v.Kind() != value.KindException {
 		return nil
@@ -71,7 +116,7 @@ func throwableMap(t *Thread, v Value) Value {
 	for e := ex; e != nil; e = exceptionOf(e.Cause) {
 		t.Step()
 		t.Charge(256)
-		kvs := []Value{value.Kw("type"), value.Sym(e.Class), value.Kw("message"), e.Message}
+		kvs := []Value{value.Kw("type"), value.Sym(value.TypeOf(value.Of(e)).FullName()), value.Kw("message"), e.Message}
 		if !e.Data.IsNil() {
 			kvs = append(kvs, value.Kw("data"), e.Data)
 		}

@@ -139,6 +139,9 @@ func macImport(t *value.Thread, form, _ value.Value, args []value.Value) value.V
 		}
 	}
 	for _, spec := range args {
+		if inner, ok := quotedForm(t, spec); ok {
+			spec = inner
+		}
 		switch {
 		case spec.Kind() == value.KindSymbol:
 			full := value.As[value.Symbol](spec).Name
@@ -154,6 +157,14 @@ func macImport(t *value.Thread, form, _ value.Value, args []value.Value) value.V
 		}
 	}
 	return formOf(t, append(out, value.Nil)...)
+}
+
+// quotedForm gives the x of (quote x).
+func quotedForm(t *value.Thread, v value.Value) (value.Value, bool) {
+	if !isCall(v) || value.Count(t, v) != 2 || !isNamed(value.First(t, v), "quote") {
+		return v, false
+	}
+	return nth(t, v, 1), true
 }
 
 func symbolNames(t *value.Thread, form, spec value.Value) []string {

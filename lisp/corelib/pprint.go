@@ -13,7 +13,7 @@ func pprintNS() []Def {
 		{Name: "pprint", F1: pprint, F2: pprintTo, Arglists: "([object] [object writer])", Doc: "Prints object, over several lines where one of 72 columns is too short."},
 		{Name: "pprint-str", F1: pprintStr, Arglists: "([object])", Doc: "What pprint would print."},
 		{Name: "pp", F0: ppLast, Host: true, Arglists: "([])", Doc: "Pretty-prints the last value of the REPL."},
-		{Name: "cl-format", N: clFormat, Min: 2, Arglists: "([writer format-in & args])", Doc: "Formats args as Common Lisp does: ~a ~s ~d ~r ~{~} and kin. A nil writer gives the string, true prints it."},
+		{Name: "cl-format", N: clFormat, Min: 2, Arglists: "([writer format-in & args])", Doc: "Formats args as Common Lisp does, with all its directives but the pretty printer's own (~_ ~i ~/ ~<…~:>). A nil writer gives the string, true prints it."},
 		{Name: "print-table", F1: printTable1, F2: printTable, Arglists: "([ks rows] [rows])", Doc: "Prints maps as a table with the columns ks, or the keys of the first."},
 	}
 }

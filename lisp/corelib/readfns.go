@@ -17,12 +17,37 @@ func programOptions(t *Thread) read.Options {
 		Resolve: compile.Qualify,
 		Regex:   CompileRegex,
 	}
-	tags := dynamicValue(t, "*data-readers*")
-	o.Tags = tagsOf(t, tags)
-	if f := dynamicValue(t, "*default-data-reader-fn*"); !f.IsNil() {
-		o.Default = func(t *Thread, tag, form Value) Value { return t.Call2(f, tag, form) }
-	}
+	o.Tags = ProgramTags(t)
 	return o
+}
+
+// ProgramTags makes the look-up of tags for program text: the functions of *data-readers*, records by the name they print
+// with, and *default-data-reader-fn*. An agent has the records only.
+func ProgramTags(t *Thread) func(string) read.TagFunc {
+	return func(tag string) read.TagFunc {
+		if !t.Env.Isolate {
+			if f, ok := value.Get(t, dynamicValue(t, "*data-readers*"), value.Sym(tag)); ok && !f.IsNil() {
+				return func(t *Thread, form Value) Value { return t.Call1(f, form) }
+			}
+		}
+		if typ := compile.RecordNamed(t, tag); typ != nil {
+			return func(t *Thread, form Value) Value { return recordOf(t, typ, form) }
+		}
+		if f := dynamicValue(t, "*default-data-reader-fn*"); !t.Env.Isolate && tag != "inst" && tag != "uuid" && !f.IsNil() {
+			return func(t *Thread, form Value) Value { return t.Call2(f, value.Sym(tag), form) }
+		}
+		return nil
+	}
+}
+
+// recordOf makes a record of what stands after its name in a text: #my.Point{:x 1 :y 2} or #my.Point[1 2].
+func recordOf(t *Thread, typ *value.Type, form Value) Value {
+	if k := form.Kind(); k == value.KindVector {
+		return newObject(t, append([]Value{value.Of(typ)}, value.ToSlice(t, form)...))
+	} else if k.IsMap() {
+		return mapToRecord(t, value.Of(typ), form)
+	}
+	panic(value.TypeError(t, "#"+typ.FullName(), form, "a map or a vector of the fields"))
 }
 
 // tagsOf makes the look-up of tags of a map from symbol to function.

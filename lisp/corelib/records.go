@@ -219,6 +219,9 @@ func typeMethods(t *Thread, typ, owners, methods Value) Value {
 }
 
 func newObject(t *Thread, args []Value) Value {
+	if args[0].Kind() == value.KindType && value.As[value.Type](args[0]).Sealed() {
+		return newException(t, value.As[value.Type](args[0]), args[1:])
+	}
 	typ := userType(t, args[0])
 	if len(args)-1 != len(typ.Fields) {
 		panic(value.ArgError("%s: got %d values, want %d", typ.Name, len(args)-1, len(typ.Fields)))

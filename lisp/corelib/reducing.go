@@ -66,6 +66,9 @@ func pair(t *Thread, x, y Value) Value {
 
 func partitionOf(t *Thread, n, step, coll Value, p partition) Value {
 	p.n, p.step = howMany(t, "partition", n), howMany(t, "partition", step)
+	if p.n < 0 && !p.padded { // no part has so few elements
+		return value.EmptyList
+	}
 	return p.lazy(t, coll)
 }
 
@@ -125,10 +128,12 @@ func mapv2(t *Thread, f, coll Value) Value {
 		t.Charge(16 * n)
 		t.Pin(16 * n)
 		out := make([]Value, 0, n)
+		t.Watch(out[:n])
 		value.Each(t, coll, func(x Value) bool {
 			out = append(out, call(t, x))
 			return true
 		})
+		t.Unwatch()
 		t.Unpin(16 * n)
 		return value.NewVectorOwned(t, out)
 	}

@@ -97,7 +97,7 @@ func replaceFn(t *Thread, smap, coll Value) Value {
 	swap := &closure{name: "replace", f1: func(t *Thread, x Value) Value { return replaced(t, smap, x) }}
 	f := swap.make(t, smap)
 	if coll.Kind().IsVector() {
-		return mapv2(t, f, coll)
+		return withMetaOf(t, mapv2(t, f, coll), coll)
 	}
 	return lazyMap(t, f, coll)
 }

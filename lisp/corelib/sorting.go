@@ -79,7 +79,9 @@ func sort2(t *Thread, cmp, coll Value) Value {
 		return sortArray(t, cmp, coll)
 	}
 	xs := value.ToSlice(t, coll)
+	t.Watch(xs)
 	sortSlice(t, cmp, xs)
+	t.Unwatch()
 	return withMetaOf(t, orElse(value.NewArraySeq(xs), value.EmptyList), coll)
 }
 
@@ -120,6 +122,8 @@ func sortBy(t *Thread, key, cmp, coll Value) Value {
 	t.Charge(48 * n)
 	t.Pin(48 * n)
 	keys, order := make([]Value, n), make([]Value, n)
+	t.Watch(xs)
+	t.Watch(keys)
 	for i, x := range xs {
 		keys[i] = t.Call1(key, x)
 		order[i] = value.Int(int64(i))
@@ -128,6 +132,8 @@ func sortBy(t *Thread, key, cmp, coll Value) Value {
 	for i, at := range order {
 		keys[i] = xs[at.Int()]
 	}
+	t.Unwatch()
+	t.Unwatch()
 	t.Unpin(48 * n)
 	return withMetaOf(t, orElse(value.NewArraySeq(keys), value.EmptyList), coll)
 }
@@ -140,11 +146,4 @@ func hashCombine(t *Thread, x, y Value) Value {
 	return value.Int(int64(int32(a ^ (b + 0x9e3779b9 + a<<6 + a>>2))))
 }
 
-func hashUnordered(t *Thread, coll Value) Value {
-	var h uint64
-	value.Each(t, coll, func(x Value) bool {
-		h += value.Hash(t, x)
-		return true
-	})
-	return hash32(h)
-}
+func hashUnordered(t *Thread, coll Value) Value { return hash32(value.HashUnordered(t, coll)) }

@@ -45,7 +45,12 @@ func transduce4(t *Thread, xf, f, init, coll Value) Value {
 // reduceWith reduces with a Lisp function.
 func reduceWith(t *Thread, f, init, coll Value) Value {
 	call := calling2(f)
-	return value.Reduce(t, func(acc, x Value) Value { return call(t, acc, x) }, init, coll)
+	held := t.Push(1)
+	held[0] = f // it may be a transducer's, which keeps elements back
+	acc := value.Reduce(t, func(acc, x Value) Value { return call(t, acc, x) }, init, coll)
+	held[0] = Value{}
+	t.Pop(1)
+	return acc
 }
 
 func into2(t *Thread, to, from Value) Value {
@@ -62,14 +67,19 @@ func into3(t *Thread, to, xf, from Value) Value {
 	add := &closure{name: "into", f0: func(*Thread) Value { return value.EmptyVector }, f1: func(_ *Thread, acc Value) Value { return acc }, f2: value.Conj}
 	trans := canTransient(to)
 	if trans {
-		to, add.f2 = value.Transient(t, to), value.ConjT
+		to, add.f1, add.f2 = value.Transient(t, to), persisted, value.ConjT
 	}
 	rf := t.Call1(xf, add.make(t))
-	out := t.Call1(rf, reduceWith(t, rf, to, from))
-	if trans {
-		return value.Persistent(t, out)
+	return persisted(t, t.Call1(rf, reduceWith(t, rf, to, from)))
+}
+
+// persisted ends a transient; a transducer may end the reduction with something else, as halt-when does.
+func persisted(t *Thread, acc Value) Value {
+	switch acc.Kind() {
+	case value.KindTransientVector, value.KindTransientMap, value.KindTransientSet:
+		return value.Persistent(t, acc)
 	}
-	return out
+	return acc
 }
 
 func completing(t *Thread, f, cf Value) Value {

@@ -12,10 +12,24 @@ func walkNS() []Def {
 			F2: func(t *Thread, smap, form Value) Value { return postwalk(t, substituting(t, smap), form) }},
 		{Name: "prewalk-replace", Arglists: "([smap form])", Doc: "form with the parts that are keys of smap replaced by their values, outer parts first.",
 			F2: func(t *Thread, smap, form Value) Value { return prewalk(t, substituting(t, smap), form) }},
+		{Name: "postwalk-demo", Arglists: "([form])", Doc: "Prints each part of form as postwalk comes to it.",
+			F1: func(t *Thread, form Value) Value { return postwalk(t, showing(t), form) }},
+		{Name: "prewalk-demo", Arglists: "([form])", Doc: "Prints each part of form as prewalk comes to it.",
+			F1: func(t *Thread, form Value) Value { return prewalk(t, showing(t), form) }},
 		{Name: "keywordize-keys", Arglists: "([m])", Doc: "m with the keys of all maps that are strings made keywords.", F1: keywordizeKeys},
 		{Name: "stringify-keys", Arglists: "([m])", Doc: "m with the keys of all maps that are keywords made strings.", F1: stringifyKeys},
 		{Name: "macroexpand-all", Arglists: "([form])", Doc: "form with all macro calls in it expanded.", F1: macroexpandAll},
 	}
+}
+
+// showing is the function of the demos: it prints what it gets.
+func showing(t *Thread) Value {
+	c := &closure{name: "walk-demo", f1: func(t *Thread, x Value) Value {
+		show(t, []Value{value.Str("Walked: ")}, false, "")
+		show(t, []Value{x}, true, "\n")
+		return x
+	}}
+	return c.make(t)
 }
 
 // rebuilt makes a collection of the sort of form with f of each element; what is no collection stays as it is.
@@ -26,17 +40,15 @@ func rebuilt(t *Thread, form Value, f func(x Value) Value) Value {
 	case k == value.KindMapEntry:
 		e := value.As[value.MapEntry](form)
 		t.Charge(48)
-		key := f(e.Key())
-		return value.NewMapEntry(key, f(e.Val()))
+		kv := t.Push(2)
+		kv[0], kv[1] = f(e.Key()), e.Val()
+		entry := value.NewMapEntry(kv[0], f(kv[1]))
+		t.Pop(2)
+		return entry
 	case k.IsSeq():
 		return withMetaOf(t, orElse(value.NewArraySeq(mapped(t, form, f)), value.EmptyList), form)
 	case k == value.KindRecord:
-		out := form
-		value.Each(t, form, func(e Value) bool {
-			out = value.Conj(t, out, f(e))
-			return true
-		})
-		return out
+		return value.Reduce(t, func(out, e Value) Value { return value.Conj(t, out, f(e)) }, form, form)
 	case k.IsColl():
 		b := newCollector(t, value.Empty(t, form))
 		value.Each(t, form, func(x Value) bool {
@@ -50,9 +62,11 @@ func rebuilt(t *Thread, form Value, f func(x Value) Value) Value {
 
 func mapped(t *Thread, coll Value, f func(x Value) Value) []Value {
 	xs := value.ToSlice(t, coll)
+	t.Watch(xs)
 	for i, x := range xs {
 		xs[i] = f(x)
 	}
+	t.Unwatch()
 	return xs
 }
 

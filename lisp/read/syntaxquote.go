@@ -160,6 +160,9 @@ func (q *quoter) symbol(v value.Value) value.Value {
 	case s.NS == "" && strings.HasPrefix(s.Name, "."):
 		return q.quoted(v)
 	case s.NS == "" && len(s.Name) > 1 && strings.HasSuffix(s.Name, "."):
+		if typ := q.resolve(s); typ.NS == "" && typ != s { // a type of the program's own, by its full name
+			return q.quoted(value.WithPos(value.Of(typ), s.Pos()))
+		}
 		class := q.resolve(value.NewSymbol("", strings.TrimSuffix(s.Name, ".")))
 		q.r.hold(128 + len(s.Name))
 		if class.NS != "" { // no class of that name: the constructor stays as it is

@@ -41,6 +41,19 @@ func (s *String) hashOf(t *Thread) uint64 {
 	return h
 }
 
+// HashUnordered hashes elements in whatever order, as a set of them does.
+func HashUnordered(t *Thread, coll Value) uint64 {
+	if k := coll.Kind(); k.IsSet() || k.IsMap() {
+		return Hash(t, coll)
+	}
+	var h uint64
+	Each(t, coll, func(x Value) bool {
+		h += mix(Hash(t, x) ^ 's')
+		return true
+	})
+	return mix(h) | 1
+}
+
 // hashColl hashes a collection, and remembers the hash where there is a place for it.
 func hashColl(t *Thread, v Value, k Kind) uint64 {
 	cache := hashCache(v, k)

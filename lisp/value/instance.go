@@ -51,6 +51,9 @@ func NewType(ns, name string, fields []*Keyword, record bool) *Type {
 // SetMethods gives a type its methods.
 func (r *RecordType) SetMethods(m *MethodTable) { r.methods.Store(m) }
 
+// Constructible tells whether a program may make values of r: its own types, and exceptions.
+func (r *RecordType) Constructible() bool { return !r.Sealed() || exceptionTypes[r.Name] == r }
+
 // Sealed tells whether r is a built-in type.
 func (r *RecordType) Sealed() bool { return !r.IsRecord() && !r.isType() }
 
