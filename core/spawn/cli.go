@@ -272,5 +272,5 @@ func (s *run) checkStall(out *output) {
 	if seen.Active > 0 || !seen.Last.IsZero() && time.Since(seen.Last) < s.req.Stall {
 		return
 	}
-	s.stop(Stalled, "got no output and no eval for %v; give the spawn a longer stall, or see its stderr", s.req.Stall)
+	s.stop(Stalled, "got no output and no eval for %v: its model server is slow or hangs, or the CLI does; give the spawn a longer stall", s.req.Stall)
 }

@@ -27,6 +27,8 @@ func TestVerdicts(t *testing.T) {
 		{"exit 0 without the endpoint", goodAnswer, false, Failed, "never connected"},
 		{"no answer", `echo '{"text":"hm"}'; echo oops >&2`, true, Failed, "without an answer"},
 		{"exit code", goodAnswer + `; echo broken pipe >&2; exit 3`, true, Failed, "exit code 3; its last words: broken pipe"},
+		{"what helps comes before what is last", `printf '\033[31mNo key was found.\033[0m\n\nSet one:\n  in docs/keys\n' >&2; exit 1`, true, Failed,
+			"exit code 1; its last words: No key was found. | Set one: | in docs/keys"},
 		{"error in the stream", `echo '{"error":"401 bad key"}'`, true, Failed, "401 bad key"},
 		{"not JSON", `echo hello; echo '['; echo '{"a"'`, true, Failed, "3 not JSON"},
 		{"not JSON beside an answer", `echo hello; ` + goodAnswer, true, OK, ""},

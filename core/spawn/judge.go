@@ -3,6 +3,8 @@ package spawn
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/reflection-dev/zeno/core/spawn/backend"
@@ -10,18 +12,39 @@ import (
 	"github.com/reflection-dev/zeno/sandbox"
 )
 
-// judge decides how a run that has ended went. The order matters: why zeno ended it, then what the model or the CLI said
-// went wrong, then what zeno's own endpoint did not see, and only then the exit code, which proves little.
+// judge decides how a run that has ended went, and adds to an error what helps with it.
 func (s *run) judge(ctx context.Context, b backend.Backend, out *output, exit int) Result {
 	seen := s.conf.Gateway.Activity(s.req.ID) // before ctx is looked at: its end revokes the token
-	if ctx.Err() != nil {
-		res := endedBy(ctx)
-		if (res.Status == Timeout || res.Status == Stalled) && out.err != "" { // such as a model server that is down
-			res.Error += "; the last error it told of: " + s.red.short(out.err, maxSummary)
-		}
-		return res
+	res := s.verdict(ctx, b, out, exit, seen)
+	waited := res.Status == Timeout || res.Status == Stalled
+	if waited && out.err != "" { // such as a model server that is down
+		res.Error += "; the last error it told of: " + s.red.short(out.err, maxSummary)
+	} else if waited {
+		res.Error += because(lastWords(out.stderr.text(s.red)))
 	}
-	stderr := lastLine(out.stderr.text(s.red))
+	if waited || res.Status == Failed && ctx.Err() == nil && exit >= 0 {
+		res.Error += s.nothingToReach(b, seen)
+	}
+	return res
+}
+
+// nothingToReach explains a CLI that could not reach a model because nobody told it how: what it says itself, such as to log
+// in, does not help.
+func (s *run) nothingToReach(b backend.Backend, seen Activity) string {
+	if s.req.APIKey != "" || s.req.BaseURL != "" || len(s.req.Env) > 0 || seen.Evals > 0 || !b.Uses("api-key") {
+		return ""
+	}
+	return "; the spawn has neither a key (api-key-env) nor a model server (base-url), and its home is a new one, without your logins"
+}
+
+// verdict is how the run went. The order matters: why zeno ended it, then what the model or the CLI said went wrong, then
+// what zeno's own endpoint did not see, and only then the exit code, which proves little.
+func (s *run) verdict(ctx context.Context, b backend.Backend, out *output, exit int, seen Activity) Result {
+	if ctx.Err() != nil {
+		return endedBy(ctx)
+	}
+	text := out.stderr.text(s.red)
+	stderr := lastWords(text)
 	switch {
 	case out.killed == sandbox.KilledStop:
 		return Result{Status: Cancelled, Exit: -1, Error: killedBox(out.killed, s.req.Box)}
@@ -29,8 +52,8 @@ func (s *run) judge(ctx context.Context, b backend.Backend, out *output, exit in
 		return failed("%s%s", killedBox(out.killed, s.req.Box), because(stderr))
 	case out.reader.Err != "":
 		return failed("%s: %s", b.Name, s.red.short(out.reader.Err, maxSummary))
-	case exit == guard.ExitInternal && strings.HasPrefix(stderr, "zeno guard: "):
-		return failed("%s", stderr)
+	case exit == guard.ExitInternal && strings.HasPrefix(lastLine(text), "zeno guard: "):
+		return failed("%s", lastLine(text))
 	case exit < 0:
 		return failed("guard: the guard of %s was killed from outside, and the CLI with it%s", b.Name, because(stderr))
 	case exit != 0:
@@ -62,6 +85,31 @@ func because(stderr string) string {
 		return ""
 	}
 	return "; its last words: " + stderr
+}
+
+// maxWords and maxWordLines bound what an error quotes of standard error. Programs tell what is wrong first, and then what
+// could be done about it in some lines.
+const (
+	maxWords     = 600
+	maxWordLines = 6
+)
+
+// lastWords are the last lines of text that say something, as one line, without colours.
+func lastWords(text string) string {
+	var words []string
+	size := 0
+	lines := strings.Split(regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(text, ""), "\n")
+	for _, line := range slices.Backward(lines) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if size += len(line); len(words) == maxWordLines || len(words) > 0 && size > maxWords {
+			break
+		}
+		words = append(words, line)
+	}
+	slices.Reverse(words)
+	return strings.Join(words, " | ")
 }
 
 func orUnknown(state string) string {

@@ -36,18 +36,20 @@ type trait struct {
 	shell  string   // the built-in tool that runs a command
 	call   string   // the name the model calls it by
 	args   string   // its arguments, as a format of the command
-	usd    bool     // reckons a price by itself
+	read   string   // the built-in tool that reads a file, and the name of its argument
+	file   string
+	usd    bool // reckons a price by itself
 }
 
 func traits() map[string]trait {
 	return map[string]trait{
-		"claude": {eval: "mcp__zeno__eval", shell: "Bash", args: `{"command":%q}`, usd: true},
+		"claude": {eval: "mcp__zeno__eval", shell: "Bash", args: `{"command":%q}`, read: "Read", file: "file_path", usd: true},
 		"codex": {base: "/v1", eval: "mcp__zeno//eval", shell: "command_execution", call: "exec_command", args: `{"cmd":%q}`,
-			others: []string{"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource", "request_user_input"}},
-		"gemini":   {eval: "mcp_zeno_eval", shell: "run_shell_command", args: `{"command":%q}`},
-		"omp":      {base: "/v1", eval: "mcp__zeno_eval", shell: "bash", args: `{"command":%q}`},
-		"opencode": {base: "/v1", eval: "zeno_eval", shell: "bash", args: `{"command":%q,"description":"d"}`},
-		"pi":       {base: "/v1", eval: "mcp__zeno__eval", shell: "bash", args: `{"command":%q}`},
+			others: []string{"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"}},
+		"gemini":   {eval: "mcp_zeno_eval", shell: "run_shell_command", args: `{"command":%q}`, read: "read_file", file: "file_path"},
+		"omp":      {base: "/v1", eval: "mcp__zeno_eval", shell: "bash", args: `{"command":%q}`, read: "read", file: "path"},
+		"opencode": {base: "/v1", eval: "zeno_eval", shell: "bash", args: `{"command":%q,"description":"d"}`, read: "read", file: "filePath"},
+		"pi":       {base: "/v1", eval: "mcp__zeno__eval", shell: "bash", args: `{"command":%q}`, read: "read", file: "path"},
 	}
 }
 
@@ -296,18 +298,33 @@ func TestRealSurpriseTool(t *testing.T) {
 	})
 }
 
-// TestRealTools grants one built-in tool, which then is no surprise, and works in the working directory.
+// TestRealTools grants built-in tools, which then are no surprise, and works in the working directory. That is hostile, and
+// even so starts nothing; what it wants the model to read is not read, but by gemini, which has no switch for it.
 func TestRealTools(t *testing.T) {
 	each(t, func(t *testing.T, cli string) {
 		r := newReal(t, cli, nil)
-		how := traits()[cli]
-		r.req.Tools, r.req.Work = []string{how.shell}, t.TempDir()
-		r.req.Prompt = "[[eval: (+ 1 2)]] [[call: " + cmp.Or(how.call, how.shell) + " " +
+		how, marks := traits()[cli], t.TempDir()
+		r.req.Tools, r.req.Work = []string{how.shell}, hostile(t, marks)
+		r.req.Prompt = "[[eval: (+ 1 2)]] "
+		if how.read != "" {
+			r.req.Tools = append(r.req.Tools, how.read)
+			r.req.Prompt += fmt.Sprintf("[[call: %s {%q:%q}]] ", how.read, how.file, r.req.Work+"/sub/plain.ts")
+		}
+		r.req.Prompt += "[[call: " + cmp.Or(how.call, how.shell) + " " +
 			fmt.Sprintf(how.args, fmt.Sprintf("echo from-the-shell > %s/file; cat %s/file", r.req.Work, r.req.Work)) + "]]"
 		res := r.Run(context.Background(), r.req)
 		want(t, res, OK, "")
 		if !strings.Contains(res.Answer, "from-the-shell") {
 			t.Errorf("answer: got %q, want the tool's output", res.Answer)
+		}
+		untouched(t, marks)
+		read := slices.ContainsFunc(r.model.Requests(), func(q modelserver.Request) bool { return strings.Contains(q.Body, "HOSTILE") })
+		if read != (cli == "gemini") {
+			t.Errorf("text of the working directory reached the model: got %v", read)
+		}
+		last := r.model.Requests()[len(r.model.Requests())-1]
+		if how.read != "" && !strings.Contains(last.Body, "const plain = 1") {
+			t.Error("what the model read is not in its conversation")
 		}
 	})
 }

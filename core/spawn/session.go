@@ -206,6 +206,10 @@ func (s *run) findSession(session string) (string, error) {
 	}
 	dir := filepath.Join(s.sessionsDir(), filepath.Base(string(id)))
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		if b, ok := s.req.entry(s.conf); ok && !b.Uses("session-dir") {
+			return "", fmt.Errorf("resume: session %q left no files: a home goes with its spawn, and what the backend %s is to resume it has to keep "+
+				"in ${session-dir}, such as by :links {\".sessions\" \"${session-dir}\"}", session, b.Name)
+		}
 		return "", fmt.Errorf("resume: the files of session %q are gone; only the latest %d are kept", session, s.conf.MaxSessions)
 	}
 	return dir, nil

@@ -80,7 +80,11 @@ func (s *spawnCmd) print(a *app, res core.SpawnEnd) error {
 		}
 	} else {
 		if res.Answer != "" {
-			fmt.Fprintln(a.std.Out, strings.TrimRight(res.Answer, "\n"))
+			answer := strings.TrimRight(res.Answer, "\n")
+			if terminal(a.std.Out) {
+				answer = harmlessText(answer)
+			}
+			fmt.Fprintln(a.std.Out, answer)
 		}
 		fmt.Fprintln(a.std.Err, summary(res))
 	}
@@ -99,11 +103,11 @@ func summary(res core.SpawnEnd) string {
 			line += fmt.Sprintf(", %.4f USD", u.USD)
 		}
 	}
-	if !res.Boxed {
+	if !res.Boxed && res.Status != string(spawn.Refused) { // what was refused has not run at all, or its error says what it did
 		line += ", unboxed"
 	}
 	if res.Error != "" {
-		line += "\n  " + res.Error
+		line += "\n  " + harmlessText(res.Error)
 	}
 	return line
 }

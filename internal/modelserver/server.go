@@ -174,6 +174,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, more 
 		d.refuse(w, fault.Status, fmt.Sprintf("scripted failure %d", fault.Status))
 	case !talk.Stream && fault.Break == 0:
 		writeJSON(w, http.StatusOK, d.whole(talk, move))
+	case !talk.Stream && fault.Break == Report:
+		d.refuse(w, http.StatusServiceUnavailable, reported)
 	case !talk.Stream:
 		data, _ := json.Marshal(d.whole(talk, move))
 		w.Header().Set("Content-Type", "application/json")

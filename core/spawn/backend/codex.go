@@ -2,10 +2,11 @@ package backend
 
 // codex is Codex in exec mode.
 //
-// Everything stands in a config.toml of the private home; project_doc_max_bytes = 0 keeps it from reading the working
-// directory, where an untrusted project's configuration is not loaded either. Four built-in tools cannot be switched off:
-// they list and read MCP resources, of which zeno's endpoint has none, and ask a user who is not there. The only tool a
-// spawn may list is the shell. It runs outside Codex's own sandbox, as the shells of the other CLIs do: the box is zeno's.
+// Everything stands in a config.toml of the private home. It starts in an empty directory there, and learns the working
+// directory from its system text: it runs git where it starts, and git runs the filters that a repository's own
+// configuration names; it lists the skills it finds there to the model. Three built-in tools cannot be switched off: they
+// list and read MCP resources, of which zeno's endpoint has none. The only tool a spawn may list is the shell. It runs
+// outside Codex's own sandbox, as the shells of the other CLIs do: the box is zeno's.
 func codex() Backend {
 	return Backend{
 		Name: "codex",
@@ -19,14 +20,18 @@ func codex() Backend {
 			word("-"),
 		},
 		Stdin: "${prompt}",
+		Dir:   "${home}/run",
 		Env: map[string]string{
 			"CODEX_HOME":   "${home}/.codex",
 			"ZENO_API_KEY": "${api-key}",
 		},
-		Files:    map[string]File{".codex/config.toml": {Data: codexConfig(), Format: "toml"}},
+		Files: map[string]File{
+			".codex/config.toml": {Data: codexConfig(), Format: "toml"},
+			"run/.git":           {Text: "No repository: what git finds further up is no business of this directory's.\n"},
+		},
 		Links:    map[string]string{".codex/sessions": "${session-dir}"},
 		ToolName: "eval",
-		Builtins: []string{"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource", "request_user_input"},
+		Builtins: []string{"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"},
 		Offers:   []string{"command_execution"},
 		Stream:   Stream{Rules: codexRules(), Cumulative: true},
 		Hosts:    []string{"api.openai.com"},
@@ -38,17 +43,19 @@ func codex() Backend {
 func codexConfig() map[string]any {
 	off := map[string]any{}
 	for _, feature := range []string{"shell_tool", "unified_exec", "apps", "plugins", "goals", "view_image",
-		"image_generation", "skill_search", "tool_suggest"} {
+		"image_generation", "skill_search", "tool_suggest", "hooks"} {
 		off[feature] = false
 	}
 	return map[string]any{
 		"model?":                      "${model}",
-		"developer_instructions?":     "${system}",
+		"developer_instructions?":     "${system-work}",
 		"web_search":                  "disabled",
 		"project_doc_max_bytes":       0,
 		"check_for_update_on_startup": false,
 		"analytics":                   map[string]any{"enabled": false},
 		"agents":                      map[string]any{"enabled": false},
+		"skills":                      map[string]any{"include_instructions": false, "bundled": map[string]any{"enabled": false}},
+		"tools":                       map[string]any{"experimental_request_user_input": map[string]any{"enabled": false}},
 		"features":                    off,
 		"model_providers?": map[string]any{"zeno": map[string]any{
 			"name": "zeno", "base_url": "${base-url}", "env_key": "ZENO_API_KEY", "wire_api": "responses",

@@ -2,9 +2,10 @@ package backend
 
 // opencode is OpenCode's run command.
 //
-// A session belongs to the directory it began in and cannot be resumed once that is gone, so it starts in the root, where
-// nobody it serves can write; the working directory is named in the system text. Its sessions are a database in the data
-// directory, which is the spawn's session directory.
+// A session belongs to the directory it began in and cannot be resumed once that is gone, so it starts in one that is always
+// there and where nobody it serves can write; the working directory is named in the system text. It must not lie below the
+// one it starts in, as it would below the root: reading a file there would bring the model the AGENTS.md of each directory
+// above. Its sessions are a database in the data directory, which is the spawn's session directory.
 func opencode() Backend {
 	return Backend{
 		Name: "opencode",
@@ -15,7 +16,7 @@ func opencode() Backend {
 			group("-s", "${session}"),
 		},
 		Stdin: "${prompt}",
-		Dir:   "/",
+		Dir:   "/etc",
 		Env: map[string]string{
 			"OPENCODE_CONFIG":                  "${home}/opencode.json",
 			"OPENCODE_CONFIG_CONTENT":          `{"agent":{"zeno":{"tools":${tools-on}}}}`,
@@ -56,7 +57,9 @@ func opencodeConfig() map[string]any {
 		"mcp": map[string]any{"zeno": map[string]any{"type": "remote", "url": "${endpoint}", "enabled": true, "oauth": false,
 			"headers": map[string]any{"Authorization": "Bearer {env:ZENO_TOKEN}"}, "timeout": 600000}},
 		"agent": map[string]any{"zeno": map[string]any{"mode": "primary", "prompt?system-work": "{file:${home}/system.md}",
-			"tools": map[string]any{"*": false, "zeno_*": true}}},
+			"tools": map[string]any{"*": false, "zeno_*": true},
+			// Which tools there are decides what it may do; the working directory is no part of where it starts.
+			"permission": map[string]any{"external_directory": "allow"}}},
 	}
 }
 

@@ -128,3 +128,42 @@ func (b Backend) checkVariable(name string) error {
 	}
 	return fmt.Errorf("got the unknown variable ${%s}, want one of %s, or an entry in vars", name, strings.Join(Variables(), " "))
 }
+
+// Uses tells whether a template of the entry holds the variable.
+func (b Backend) Uses(name string) bool {
+	text := func(s string) bool {
+		pieces, err := parseTemplate(s)
+		return err == nil && slices.Contains(pieces, piece{text: name, variable: true})
+	}
+	inArgs := func(a Arg) bool { return slices.ContainsFunc(a.Words, text) }
+	inFile := func(f File) bool { return text(f.Text) || inData(f.Data, text) }
+	return text(b.Stdin) || text(b.Dir) || slices.ContainsFunc(b.Argv, inArgs) || anyValue(b.Env, text) ||
+		anyValue(b.Links, text) || anyValue(b.Files, inFile)
+}
+
+func anyValue[T any](m map[string]T, holds func(T) bool) bool {
+	for _, v := range m {
+		if holds(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// inData tells whether a text in a file's data, a key or a value, holds.
+func inData(data any, holds func(string) bool) bool {
+	switch v := data.(type) {
+	case string:
+		return holds(v)
+	case []any:
+		return slices.ContainsFunc(v, func(item any) bool { return inData(item, holds) })
+	case map[string]any:
+		for key, item := range v {
+			name, _, _ := strings.Cut(key, "?")
+			if holds(name) || inData(item, holds) {
+				return true
+			}
+		}
+	}
+	return false
+}
