@@ -2,8 +2,10 @@ package lisp_test
 
 import (
 	"context"
+	"math/big"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -32,15 +34,20 @@ func TestAStepIsShort(t *testing.T) {
 	rt := lisp.New()
 	for name, code := range costly {
 		t.Run(name, func(t *testing.T) {
-			iso := rt.NewIsolate(lisp.Limits{Steps: 1_000_000, Time: time.Minute})
-			start := cpuTime()
-			res := iso.Eval(context.Background(), code)
-			took := cpuTime() - start
-			if res.Err == nil || res.Err.Kind != "limit/steps" && res.Err.Kind != "limit/alloc" && res.Err.Kind != "limit/bytes" {
-				t.Errorf("got %q, %v, want a limit", res.Value, res.Err)
+			most := time.Duration(slowness() * float64(4*time.Microsecond))
+			best := time.Hour
+			for tries := 0; tries < 3 && best > most; tries++ {
+				iso := rt.NewIsolate(lisp.Limits{Steps: 1_000_000, Time: 10 * time.Minute})
+				start := cpuTime()
+				res := iso.Eval(context.Background(), code)
+				took := cpuTime() - start
+				if res.Err == nil || res.Err.Kind != "limit/steps" && res.Err.Kind != "limit/alloc" && res.Err.Kind != "limit/bytes" {
+					t.Errorf("got %q, %v, want a limit", res.Value, res.Err)
+				}
+				best = min(best, took/time.Duration(max(res.Used.Steps, 1)))
 			}
-			if per := took / time.Duration(max(res.Used.Steps, 1)); per > 4*time.Microsecond {
-				t.Errorf("got %v for a step (%v for %d), want about 1µs", per, took, res.Used.Steps)
+			if best > most {
+				t.Errorf("got %v for a step, want about 1µs, and at most %v", best, most)
 			}
 		})
 	}
@@ -53,11 +60,28 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// slowness is by how much this machine computes slower than the one on which the bounds of these tests were set, or 1: the
+// processor time of multiplications and a text of big numbers, of which the best of a few counts.
+var slowness = sync.OnceValue(func() float64 {
+	const there = 6 * time.Millisecond
+	n, _ := new(big.Int).SetString(strings.Repeat("9876543217", 3000), 10)
+	best := time.Hour
+	for range 10 {
+		start := cpuTime()
+		for range 10 {
+			new(big.Int).Mul(n, n)
+		}
+		_ = new(big.Int).Mul(n, n).String()
+		best = min(best, cpuTime()-start)
+	}
+	return max(1, float64(best)/float64(there))
+})
+
 func TestAttacks(t *testing.T) {
 	rt := lisp.New()
 	for _, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
-			iso := rt.NewIsolate(lisp.Limits{Time: 10 * time.Second})
+			iso := rt.NewIsolate(lisp.Limits{Time: 5 * time.Minute})
 			res := iso.Eval(context.Background(), a.code)
 			kind := "none"
 			if res.Err != nil {

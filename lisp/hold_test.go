@@ -72,7 +72,7 @@ func TestNothingIsKeptUnmeasured(t *testing.T) {
 		iso.Grant("grab", lisp.Capable(lisp.Capability{Name: "grab",
 			Call: func(context.Context, []value.Value) (value.Value, error) { return value.Nil, nil }}))
 		peak := watchHeap(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 			defer cancel()
 			iso.Eval(ctx, code)
 		})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/lisp"
+	"github.com/reflection-dev/zeno/lisp/value"
 )
 
 // An evaluation that cannot be admitted in time ends as busy, and its memory is free again when others end.
@@ -20,11 +21,15 @@ func TestMemoryAdmitsByReservation(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Add(1)
+	admitted := make(chan struct{})
 	go func() {
 		defer wg.Done()
-		rt.NewIsolate(lisp.Limits{Bytes: 64 << 20}).Eval(ctx, `(deref (promise))`)
+		iso := rt.NewIsolate(lisp.Limits{Bytes: 64 << 20})
+		iso.Grant("admitted", lisp.Capable(lisp.Capability{Name: "admitted",
+			Call: func(context.Context, []value.Value) (value.Value, error) { close(admitted); return value.Nil, nil }}))
+		iso.Eval(ctx, `(admitted) (deref (promise))`)
 	}()
-	time.Sleep(50 * time.Millisecond)
+	<-admitted
 	short, stop := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer stop()
 	if r := rt.NewIsolate(lisp.Limits{Bytes: 64 << 20}).Eval(short, `1`); r.Err == nil || r.Err.Kind != "busy" {
@@ -80,7 +85,7 @@ func TestHoardersDoNotKillTheProcess(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 			defer cancel()
 			if r := rt.NewIsolate(limits).Eval(ctx, programs[i%len(programs)]); r.Err == nil || !strings.HasPrefix(r.Err.Kind, "limit/") {
 				t.Errorf("%s: got %v, want a limit", programs[i%len(programs)], r.Err)

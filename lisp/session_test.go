@@ -122,13 +122,18 @@ func TestSessionsInParallel(t *testing.T) {
 func TestSessionTakesTurnsAndCancels(t *testing.T) {
 	env := lisp.New().NewEnv(lisp.EnvConfig{})
 	s := lisp.NewSession(env)
+	if _, err := env.Eval(context.Background(), "(def begun (promise))", "test"); err != nil {
+		t.Fatal(err)
+	}
 	long, stop := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() {
-		_, err := s.Eval(long, lisp.Input{Src: "(loop [] (recur))"})
+		_, err := s.Eval(long, lisp.Input{Src: "(deliver begun 1) (loop [] (recur))"})
 		ended <- err
 	}()
-	time.Sleep(20 * time.Millisecond)
+	if _, err := env.Eval(context.Background(), "@begun", "test"); err != nil {
+		t.Fatal(err)
+	}
 	short, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := s.Eval(short, lisp.Input{Src: "1"}); !errors.Is(err, context.DeadlineExceeded) {

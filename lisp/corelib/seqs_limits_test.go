@@ -55,7 +55,7 @@ func TestEndless(t *testing.T) {
 			default:
 				t.Fatalf("got %v, want a limit", res.Err)
 			}
-			if took := time.Since(start); took > 20*time.Second {
+			if took := time.Since(start); took > 2*time.Minute {
 				t.Errorf("took %v, want less", took)
 			}
 			t.Logf("%s after %v", res.Err.Kind, time.Since(start))
