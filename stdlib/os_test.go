@@ -151,7 +151,7 @@ func TestStartAndKill(t *testing.T) {
 		{`(joker.os/signal p 0)`, `nil`},
 		{`(joker.os/kill p)`, `nil`},
 		{`(loop [i 0] (if (try (joker.os/signal p 0) true (catch Exception e false))
-		                (when (< i 500) (joker.time/sleep (* 10 joker.time/millisecond)) (recur (inc i)))
+		                (when (< i 6000) (joker.time/sleep (* 10 joker.time/millisecond)) (recur (inc i)))
 		                :gone))`, `:gone`},
 		{`(joker.os/start "no-such-program")`, `!start: failed to start no-such-program`},
 	})
@@ -177,7 +177,7 @@ func TestCancelKillsTheGroup(t *testing.T) {
 		ended <- err
 	}()
 	pid := 0
-	for i := 0; pid == 0 && i < 1000; i++ {
+	for i := 0; pid == 0 && i < 6000; i++ {
 		time.Sleep(10 * time.Millisecond)
 		b, _ := os.ReadFile(filepath.Join(w.dir, "pid"))
 		pid, _ = strconv.Atoi(strings.TrimSpace(string(b)))
@@ -191,7 +191,7 @@ func TestCancelKillsTheGroup(t *testing.T) {
 		t.Fatalf("got %v, want a limit", err)
 	}
 	for i := 0; running(pid); i++ {
-		if i == 500 {
+		if i == 6000 {
 			t.Fatal("what the command started still runs")
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -239,7 +239,7 @@ func TestReadingAPipe(t *testing.T) {
 	defer cancel()
 	start := time.Now()
 	_, err := w.env.Eval(ctx, `(next s)`, "test.joke")
-	if err == nil || time.Since(start) > 2*time.Second {
+	if err == nil || time.Since(start) > 25*time.Second {
 		t.Fatalf("got %v after %s, want a cancelled evaluation", err, time.Since(start))
 	}
 	w.run([]row{{`(do (future (spit (second q) "late\n") (close! (second q))) (vec s))`, `["early" "late"]`}})

@@ -59,11 +59,10 @@ func waitFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: waitfile FILE")
 	}
-	for range 200 {
+	for end := time.Now().Add(patienceOfTests); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	ts.Fatalf("%s: still not there", args[0])
 }
@@ -99,12 +98,11 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: eventually REGEXP command [args...]")
 	}
 	want := regexp.MustCompile(args[0])
-	for range 200 {
+	for end := time.Now().Add(patienceOfTests); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		_ = ts.Exec(args[1], args[2:]...) // what it prints is what counts
 		if want.MatchString(ts.ReadFile("stdout")) {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	ts.Fatalf("%q: still not in the output of %v: %s", args[0], args[1:], ts.ReadFile("stdout"))
 }

@@ -153,7 +153,7 @@ func TestZshCompletes(t *testing.T) {
 	all := ""
 	until := func(want string) {
 		t.Helper()
-		_ = term.SetReadDeadline(time.Now().Add(20 * time.Second))
+		_ = term.SetReadDeadline(time.Now().Add(time.Minute))
 		buf := make([]byte, 4096)
 		for !strings.Contains(all, want) {
 			n, err := term.Read(buf)

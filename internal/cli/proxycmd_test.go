@@ -59,7 +59,7 @@ func TestProxy(t *testing.T) {
 	}()
 	said := func(re string) string {
 		t.Helper()
-		for range 400 {
+		for range 6000 {
 			b, _ := os.ReadFile(file("stderr"))
 			if m := regexp.MustCompile(re).FindString(string(b)); m != "" {
 				return m
@@ -81,7 +81,7 @@ func TestProxy(t *testing.T) {
 		defer tr.CloseIdleConnections()
 		req, _ := http.NewRequest("GET", "https://example.com/", nil)
 		req.Header.Set("Authorization", "$MSB_TOKEN")
-		res, err := (&http.Client{Transport: tr, Timeout: 10 * time.Second}).Do(req)
+		res, err := (&http.Client{Transport: tr, Timeout: time.Minute}).Do(req)
 		if err != nil {
 			return 0, err.Error()
 		}

@@ -81,7 +81,7 @@ func TestNotify(t *testing.T) {
 	seen, told := map[string]int{}, false
 	buf := make([]byte, 1000)
 	for seen["STOPPING=1"] == 0 {
-		_ = l.SetReadDeadline(time.Now().Add(30 * time.Second))
+		_ = l.SetReadDeadline(time.Now().Add(time.Minute))
 		n, err := l.Read(buf)
 		if err != nil {
 			t.Fatalf("got %v and %v, want READY, WATCHDOG and STOPPING", seen, err)

@@ -98,8 +98,8 @@ func TestREPLInTmux(t *testing.T) {
 	m.shows(`ctrl-D or :quit leaves\nuser=>$|\nuser=>$`)
 
 	// ctrl-C stops what runs, and the history has it
-	m.keys("(loop [] (recur))", "Enter")
-	time.Sleep(300 * time.Millisecond)
+	m.keys("(do (prn (+ 3 4)) (loop [] (recur)))", "Enter")
+	m.shows(`\n7$`)
 	m.keys("C-c")
 	m.shows(`; interrupted\nuser=>$`)
 	m.keys("Up", "Up", "Enter")
