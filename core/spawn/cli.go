@@ -37,6 +37,11 @@ func (s *run) runCLI(ctx context.Context) Result {
 	if err != nil {
 		return failure(err)
 	}
+	if s.req.Resume != "" {
+		if err := checkHeads(d.session, b.Rehome, plan.Dir); err != nil {
+			return failure(err)
+		}
+	}
 	if err := carryOut(plan, d.home, box != nil); err != nil {
 		return failure(err)
 	}

@@ -18,12 +18,15 @@ func opencode() Backend {
 		Stdin: "${prompt}",
 		Dir:   "/etc",
 		Env: map[string]string{
-			"OPENCODE_CONFIG":                  "${home}/opencode.json",
-			"OPENCODE_CONFIG_CONTENT":          `{"agent":{"zeno":{"tools":${tools-on}}}}`,
-			"XDG_DATA_HOME":                    "${session-dir}",
-			"XDG_CONFIG_HOME":                  "${home}/config",
-			"XDG_CACHE_HOME":                   "${home}/cache",
-			"XDG_STATE_HOME":                   "${home}/state",
+			"OPENCODE_CONFIG":         "${home}/opencode.json",
+			"OPENCODE_CONFIG_CONTENT": `{"agent":{"zeno":{"tools":${tools-on}}}}`,
+			"XDG_DATA_HOME":           "${session-dir}",
+			"XDG_CONFIG_HOME":         "${home}/config",
+			"XDG_CACHE_HOME":          "${home}/cache",
+			"XDG_STATE_HOME":          "${home}/state",
+			// Its logins would be read from the session's directory, and one of them may name a server to take further
+			// configuration from.
+			"OPENCODE_AUTH_CONTENT":            "{}",
 			"OPENCODE_DISABLE_PROJECT_CONFIG":  "1",
 			"OPENCODE_DISABLE_CLAUDE_CODE":     "1",
 			"OPENCODE_DISABLE_MODELS_FETCH":    "1",
