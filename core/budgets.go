@@ -47,25 +47,54 @@ type budgets struct {
 	openLedger sync.Mutex
 	opened     *budget.Ledger // once it is there
 	ledgerGone bool           // Close was called
+	daily      *dailyRule     // to be set
 }
 
 // ledger opens the record of what was used, at the first need of it. Where that fails the next need tries again.
 func (c *Core) ledger() (*budget.Ledger, error) {
 	c.openLedger.Lock()
 	defer c.openLedger.Unlock()
-	switch {
-	case c.opened != nil:
-		return c.opened, nil
-	case c.ledgerGone:
+	if c.opened == nil {
+		l, err := c.newLedger()
+		if err != nil {
+			return nil, err
+		}
+		c.opened = l
+	}
+	if r := c.daily; r != nil {
+		c.daily = nil
+		c.opened.SetDaily(r.Daily, r.zone)
+	}
+	return c.opened, nil
+}
+
+func (c *Core) newLedger() (*budget.Ledger, error) {
+	if c.ledgerGone {
 		return nil, budget.ErrClosed
 	}
 	state, err := c.state()
 	if err != nil {
 		return nil, err
 	}
-	c.opened, err = budget.Open(context.WithoutCancel(c.ctx), budget.Config{Path: filepath.Join(state, BudgetFile),
+	return budget.Open(context.WithoutCancel(c.ctx), budget.Config{Path: filepath.Join(state, BudgetFile),
 		Now: c.loop.Clock().Now, OnError: c.budgetState})
-	return c.opened, err
+}
+
+// dailyRule is what daily! sets.
+type dailyRule struct {
+	budget.Daily
+	zone *time.Location
+}
+
+// rule sets the budget of a day. Where the record of what was used cannot be had no spawn starts; the rule counts once it
+// can, and the program goes on meanwhile.
+func (c *Core) rule(r dailyRule) {
+	c.openLedger.Lock()
+	c.daily = &r
+	c.openLedger.Unlock()
+	if _, err := c.ledger(); err != nil {
+		c.warn(fmt.Sprintf("daily!: it counts once the record of what was used can be had, and no spawn starts before: %v", err))
+	}
 }
 
 func (c *Core) budgetState(err error) {
@@ -211,11 +240,7 @@ func (c *Core) setDaily(f *dailyForm) error {
 			return fmt.Errorf(`:zone: got %q, want a name such as "Europe/Berlin" or "UTC" that this machine's zone files know: %w`, f.Zone, err)
 		}
 	}
-	l, err := c.ledger()
-	if err != nil {
-		return err
-	}
-	l.SetDaily(d, zone)
+	c.rule(dailyRule{d, zone})
 	_, err = c.record(journal.Event{Kind: "budget/daily", Outcome: "ok", Data: limitMap(d.Limits, d.Spawns)})
 	return err
 }

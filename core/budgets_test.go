@@ -122,6 +122,32 @@ func TestTheDailyBudgetSurvivesARestart(t *testing.T) {
 	}
 }
 
+// Where the record of what was used cannot be had when the home loads, on a full disk say, the rest of the program loads, no
+// spawn starts, and the day's budget counts once the record is there.
+func TestTheDailyBudgetWithoutItsRecord(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, home.StateDir, core.BudgetFile)
+	if err := os.MkdirAll(file, 0o700); err != nil { // it is a directory
+		t.Fatal(err)
+	}
+	c, said := startIn(t, dir, budgeted+`(budget/daily! {:tokens 100}) (def after 1)`)
+	if got := eval(t, c, `[after (:status (run {} (fn [_] "x")))]`); got != "[1 :refused]" {
+		t.Errorf("got %s, want the rest of the program and no spawn", got)
+	}
+	if !strings.Contains(said.String(), "daily!: it counts once") {
+		t.Errorf("said: got %s, want that the budget is not set yet", said)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if got := eval(t, c, `(:status (run {} (fn [{:keys [usage!]}] (usage! {:tokens-in 100}) "x")))`); got != ":ok" {
+		t.Fatalf("got %s, want it run", got)
+	}
+	if got := eval(t, c, `(:error (run {} (fn [_] "x")))`); !strings.Contains(got, "tokens: got 100 by the whole instance today") {
+		t.Errorf("got %s, want the day's budget used up", got)
+	}
+}
+
 // cli makes an instance whose backend "fake" is a shell script; its stream has {"in":n} for tokens and {"answer":…}.
 func cli(t *testing.T, src string, scripts map[string]string) *core.Core {
 	t.Helper()

@@ -27,6 +27,13 @@ func (c *Core) startEditors(ctx context.Context) error {
 	conf := nrepl.Config{Env: c.env, Addr: e.Addr, Unix: e.Unix, Token: e.Token, Version: c.conf.Version, Log: c.conf.Log}
 	if h := c.conf.Home; h != nil && h.Exists() {
 		conf.PortFile = filepath.Join(h.Dir, PortFile)
+		conf.OnPortFile = func(err error) {
+			if err == nil {
+				c.warn("editors: the port file is written")
+				return
+			}
+			c.warn(fmt.Sprintf("editors: %v; until that is mended they, and zeno connect, do not find the server", err))
+		}
 		conf.Paths = h.Roots
 	}
 	s, err := nrepl.New(conf)

@@ -22,6 +22,9 @@ type Config struct {
 	Token string
 
 	PortFile string // where the TCP port is written while the server runs; "": nowhere
+	// OnPortFile, where given, hears that the port file cannot be written, and nil once it could: the server runs meanwhile,
+	// and tries once a second. Without it Start fails.
+	OnPortFile func(error)
 
 	Paths     func() []string // what the op classpath answers: directories of sources; nil: none
 	SourceDir string          // where sources that are in no file are copied to for editors; "": a temporary directory

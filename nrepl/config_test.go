@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestConfig(t *testing.T) {
@@ -78,6 +79,33 @@ func TestPortFile(t *testing.T) {
 	}
 	if _, err := net.Dial("tcp", s.Addr()); err == nil {
 		t.Error("somebody listens after a start that failed")
+	}
+}
+
+// Where the port file cannot be written at first, on a full disk say, the server runs, and the file is there once it can be.
+func TestPortFileLater(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "later")
+	file := filepath.Join(dir, ".nrepl-port")
+	heard := make(chan error, 10)
+	s := start(t, Config{PortFile: file, OnPortFile: func(err error) { heard <- err }})
+	if err := <-heard; err == nil {
+		t.Fatal("got no error, want one")
+	}
+	nc, err := net.Dial("tcp", s.Addr())
+	if err != nil {
+		t.Fatalf("the server does not listen: %v", err)
+	}
+	_ = nc.Close()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-heard:
+		if b, rerr := os.ReadFile(file); err != nil || rerr != nil || string(b) != port(s.Port()) {
+			t.Errorf("got %v and %q, %v, want the port", err, b, rerr)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the file was not written")
 	}
 }
 

@@ -91,6 +91,25 @@ func writePortFile(path string, n int) error {
 	return nil
 }
 
+// portFileRetry is how long it is waited before another attempt at a port file that cannot be written: on a full disk, say.
+const portFileRetry = time.Second
+
+func (s *Server) retryPortFile() {
+	tick := time.NewTicker(portFileRetry)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if writePortFile(s.conf.PortFile, s.addr.Port) == nil {
+			s.conf.OnPortFile(nil)
+			return
+		}
+	}
+}
+
 // removePortFile removes the file if it still names the port.
 func removePortFile(path string, n int) error {
 	b, err := os.ReadFile(path)

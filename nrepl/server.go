@@ -88,7 +88,12 @@ func (s *Server) listen(ctx context.Context) error {
 		s.listeners = append(s.listeners, l)
 	}
 	if s.conf.PortFile != "" && s.addr != nil {
-		return writePortFile(s.conf.PortFile, s.addr.Port)
+		err := writePortFile(s.conf.PortFile, s.addr.Port)
+		if err == nil || s.conf.OnPortFile == nil {
+			return err
+		}
+		s.conf.OnPortFile(err)
+		s.wg.Go(s.retryPortFile)
 	}
 	return nil
 }

@@ -30,8 +30,7 @@ func (h *Home) Lock() (release func(), err error) {
 	if err := flock(f); err != nil {
 		_ = f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			pid, _ := os.ReadFile(file)
-			return nil, fmt.Errorf("home: %s is served by process %s already; `zeno connect` talks to it", h.Dir, strings.TrimSpace(string(pid)))
+			return nil, fmt.Errorf("home: %s is served by process %s already; `zeno connect` talks to it", h.Dir, readPID(file))
 		}
 		return nil, fmt.Errorf("home: failed to lock %s: %w", file, err)
 	}
@@ -42,12 +41,20 @@ func (h *Home) Lock() (release func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
+// writePID puts the id in the place of the one before, whose room on a full disk another would take meanwhile.
 func writePID(f *os.File) error {
-	if err := f.Truncate(0); err != nil {
+	n, err := f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(f, "%d\n", os.Getpid())
-	return err
+	return f.Truncate(int64(n))
+}
+
+// readPID is the first line: one that is being written may have the end of a longer one behind it.
+func readPID(file string) string {
+	b, _ := os.ReadFile(file)
+	pid, _, _ := strings.Cut(string(b), "\n")
+	return strings.TrimSpace(pid)
 }
 
 // lockWait is how long Lock waits: Served holds the lock for a moment.
@@ -75,8 +82,7 @@ func (h *Home) Served() (pid string, ok bool, err error) {
 	defer func() { _ = f.Close() }()
 	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		b, _ := os.ReadFile(file)
-		return strings.TrimSpace(string(b)), true, nil
+		return readPID(file), true, nil
 	}
 	return "", false, err
 }
