@@ -26,6 +26,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/reflection-dev/zeno/core/journal"
 )
 
@@ -244,7 +246,7 @@ func (c *copier) copyDatabases() error {
 		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 			return err
 		}
-		if err := vacuumInto(c.ctx, filepath.Join(c.home, rel), to); err != nil {
+		if err := c.copyDatabase(filepath.Join(c.home, rel), to); err != nil {
 			return fmt.Errorf("%s: %w", rel, err)
 		}
 		info, err := os.Stat(to)
@@ -256,6 +258,27 @@ func (c *copier) copyDatabases() error {
 		c.report.Databases = append(c.report.Databases, filepath.Base(rel))
 	}
 	return nil
+}
+
+// copyDatabase copies one. On a file system that is read-only, as a failing disk becomes, SQLite cannot open it in its place;
+// nobody writes it there either, so its files are copied as they are and opened elsewhere.
+func (c *copier) copyDatabase(from, to string) error {
+	if !errors.Is(unix.Access(filepath.Dir(from), unix.W_OK), unix.EROFS) {
+		return vacuumInto(c.ctx, from, to)
+	}
+	part, err := os.MkdirTemp(c.part, ".database-")
+	if err != nil {
+		return err
+	}
+	whole := filepath.Join(part, "db")
+	_, err = copyFile(from, whole)
+	if _, werr := copyFile(from+"-wal", whole+"-wal"); !errors.Is(werr, fs.ErrNotExist) {
+		err = errors.Join(err, werr)
+	}
+	if err == nil {
+		err = vacuumInto(c.ctx, whole, to)
+	}
+	return errors.Join(err, os.RemoveAll(part))
 }
 
 // vacuumInto has SQLite write a copy from one read transaction. The writer is not held up.
