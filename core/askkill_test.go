@@ -53,7 +53,7 @@ func askChildMain() int {
 		fmt.Println(core.Explain(err))
 		return 1
 	}
-	time.Sleep(3 * time.Minute) // the parent kills long before
+	time.Sleep(20 * time.Minute) // the parent kills long before
 	return 3
 }
 
@@ -202,7 +202,7 @@ func TestAskSurvivesKill(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 			defer cancel()
 			q, err := d.Wait(ctx, "Q-1", func(q ask.Ask) bool { return q.State == ask.Resumed || q.State == ask.Unknown })
 			if err != nil {
@@ -295,7 +295,7 @@ func TestRealAskSurvivesKill(t *testing.T) {
 				if point == "asked" {
 					answer()
 				}
-				ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+				ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 				defer cancel()
 				q, err := d.Wait(ctx, "Q-1", func(q ask.Ask) bool { return q.State == ask.Resumed || q.State == ask.Unknown })
 				if err != nil {
@@ -353,6 +353,6 @@ func realKillProgram(cli, base string) string {
 (when-not (joker.os/exists? (str (home/dir) "/begun"))
   (spit (str (home/dir) "/begun") "x")
   (future (spawn/spawn {:id "s1" :role :worker :backend :` + cli + ` :sandbox :none :trust true :model "m1" :base-url ` + strconv.Quote(base) + ` :api-key-env "` + keyVar + `"
-    :timeout "2m" :grace "1s" :prompt ` + quote(marks(`(ask-user "Which?")`)) + `})))
+    :timeout "5m" :grace "1s" :prompt ` + quote(marks(`(ask-user "Which?")`)) + `})))
 `
 }

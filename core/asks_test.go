@@ -426,7 +426,7 @@ func reopen(t *testing.T, dir string) *core.Core {
 
 func shut(t *testing.T, c *core.Core) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := c.Close(ctx); err != nil {
 		t.Errorf("close: %v", err)

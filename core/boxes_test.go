@@ -39,9 +39,9 @@ func TestBoxes(t *testing.T) {
 			`["né" "s1" nil 0 "a prompt" {:tokens-in 3, :tokens-out 2}]`},
 		{`[(zeno.sandbox/ensure-volume! "v1") (zeno.sandbox/ensure-volume! "v1") (map :name (zeno.sandbox/volumes))]`, `[true false ("v1")]`},
 		{`(do (zeno.sandbox/run {:argv ["sh" "-c" "echo kept > f"] :volume "v1"}) (:out (zeno.sandbox/run {:argv ["cat" "f"] :volume "v1"})))`, `"kept\n"`},
-		{`(do (future (zeno.sandbox/run {:name "a" :argv ["sleep" "60"]}))
-		      (loop [n 0] (when (and (< n 500) (empty? (filter #(= "a" (:name %)) (zeno.sandbox/ps)))) (joker.time/sleep 20000000) (recur (inc n))))
-		      (let [r (loop [n 0] (or (try (:out (zeno.sandbox/exec! "a" {:argv ["echo" "in"]})) (catch Error e (when (> n 100) (throw e)))) (do (joker.time/sleep 20000000) (recur (inc n)))))]
+		{`(do (future (zeno.sandbox/run {:name "a" :argv ["sleep" "600"]}))
+		      (loop [n 0] (when (and (< n 5000) (empty? (filter #(= "a" (:name %)) (zeno.sandbox/ps)))) (joker.time/sleep 20000000) (recur (inc n))))
+		      (let [r (loop [n 0] (or (try (:out (zeno.sandbox/exec! "a" {:argv ["echo" "in"]})) (catch Error e (when (> n 5000) (throw e)))) (do (joker.time/sleep 20000000) (recur (inc n)))))]
 		        (zeno.sandbox/stop! "a") r))`, `"in\n"`},
 		{`(:out (zeno.sandbox/run {:argv ["sh" "-c" "cat /etc/resolv.conf; ls /.msb/tls"] :egress {:allow ["pkg.example.net" {:host "llm.lan" :addr "127.0.0.1:9" :port 9000}]}}))`,
 			`"nameserver 127.0.0.53\noptions timeout:2 attempts:2 single-request\nbundle.pem\nca.pem\n"`},

@@ -36,8 +36,8 @@ func TestMSBBoxes(t *testing.T) {
 		{`(:status (zeno.sandbox/run {:backend :msb :image "debian:12" :argv ["true"] :egress {:allow ["pkg.example.net"]} :secrets [{:env "TOKEN" :hosts ["pkg.example.net"]}]}))`,
 			`:ok`},
 		{`(do (future (zeno.sandbox/run {:backend :msb :image "debian:12" :name "vm" :argv ["sleep" "60"]}))
-		      (loop [n 0] (when (and (< n 1000) (empty? (zeno.sandbox/ps))) (joker.time/sleep 20000000) (recur (inc n))))
-		      (let [r (loop [n 0] (or (try (:out (zeno.sandbox/exec! "vm" {:argv ["echo" "in"]})) (catch Error e (when (> n 500) (throw e)))) (do (joker.time/sleep 20000000) (recur (inc n)))))
+		      (loop [n 0] (when (and (< n 10000) (empty? (zeno.sandbox/ps))) (joker.time/sleep 20000000) (recur (inc n))))
+		      (let [r (loop [n 0] (or (try (:out (zeno.sandbox/exec! "vm" {:argv ["echo" "in"]})) (catch Error e (when (> n 5000) (throw e)))) (do (joker.time/sleep 20000000) (recur (inc n)))))
 		            body (first (zeno.sandbox/ps))]
 		        (zeno.sandbox/stop! "vm")
 		        [r (:backend body)]))`, `["in\n" "msb"]`},

@@ -50,7 +50,7 @@ func start(t testing.TB, src string) (*core.Core, *bytes.Buffer) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if err := c.Close(ctx); err != nil {
 			t.Errorf("close: %v", err)
@@ -90,7 +90,7 @@ const reader = `
   {:vocab {"echo" echo "boom" boom "once" once "slow" slow "apply-it" apply-it "who" who "plain" (fn [x] (inc x)) "gh/issues" (fn [] [1 2])}
    :docs {"plain" "(plain x) - one more than x"}
    :ctx-info {:repo "acme/site"}
-   :limits {:eval-timeout "5s" :calls 100}})
+   :limits {:eval-timeout "1m" :calls 100}})
 (defn other-grant [] {:vocab {"other" (fn [] :other)}})
 (gateway/start! {:roles {:reader #'grant :other #'other-grant}})
 (defn talk [role & codes]

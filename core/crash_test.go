@@ -27,8 +27,9 @@ type crashes struct {
 	said  map[string]map[string]int // by the first word: what, and how often, over all children
 	hits  map[string]int            // kills by point
 	ends  journal.Anchor
-	body  string   // that the child runs in a box; "-": none
-	again []string // keys that the next child asks for again
+	body  string        // that the child runs in a box; "-": none
+	again []string      // keys that the next child asks for again
+	slow  time.Duration // how many times as long the children live
 }
 
 // run starts a child and gives the lines it said until it was killed.
@@ -54,7 +55,7 @@ func (k *crashes) run(job crashJob, after time.Duration, until ...func() bool) [
 	if err := cmd.Start(); err != nil {
 		k.t.Fatal(err)
 	}
-	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	var lines []string
 	ready := false
@@ -82,7 +83,7 @@ func (k *crashes) run(job crashJob, after time.Duration, until ...func() bool) [
 		k.t.Fatalf("child of %+v: got %v, want it killed: %q\n%s", job, cmd.ProcessState, lines, errs.String())
 	}
 	if !ready && job.Point == "" {
-		k.t.Fatalf("child of %+v: got no start within a minute: %s", job, errs.String())
+		k.t.Fatalf("child of %+v: got no start within five minutes: %s", job, errs.String())
 	}
 	return lines
 }
@@ -116,7 +117,7 @@ func (k *crashes) check(fresh map[string]map[string]bool) {
 		return len(processesWith("HOME="+k.dir))+len(processesWith("ZENO_HOME="+k.dir)) == 0
 	})
 	waitFor(k.t, "the end of what ran in a box", func() bool { return k.body == "-" || !sleeps(k.body) })
-	s, err := journal.Open(ctx, journal.Config{Path: filepath.Join(k.dir, "state", core.JournalFile), LockWait: 10 * time.Second, Retention: journal.Retention{Events: -1}})
+	s, err := journal.Open(ctx, journal.Config{Path: filepath.Join(k.dir, "state", core.JournalFile), LockWait: time.Minute, Retention: journal.Retention{Events: -1}})
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -198,9 +199,9 @@ func (k *crashes) kill(gen int) {
 	default:
 		job.Point, job.N = journalPoints()[gen/2%len(journalPoints())], 1+rand.IntN(80)
 	}
-	after := time.Duration(rand.IntN(400)) * time.Millisecond
+	after := time.Duration(rand.IntN(400)) * time.Millisecond * k.slow
 	if job.Point != "" {
-		after = 3 * time.Second // where its point does not come
+		after = 3 * time.Second * k.slow // where its point does not come
 	}
 	asked := k.again
 	fresh := k.take(k.run(job, after))
@@ -213,6 +214,16 @@ func (k *crashes) kill(gen int) {
 			}
 		}
 	}
+}
+
+// sawAll tells whether the children came as far as all that the test is about.
+func (k *crashes) sawAll() bool {
+	for _, word := range []string{"once", "body", "spawn", "call", "asked", "again"} {
+		if len(k.said[word]) == 0 {
+			return false
+		}
+	}
+	return len(k.said["box"])+len(k.said["nobox"]) > 0
 }
 
 // end starts a last child that begins nothing, and waits until what was cut off has come to its end.
@@ -234,7 +245,7 @@ func (k *crashes) end() {
 		return true
 	}
 	k.body = "-"
-	k.check(k.take(k.run(crashJob{Args: append([]string{"end", k.body}, k.again...)}, 30*time.Second, settled)))
+	k.check(k.take(k.run(crashJob{Args: append([]string{"end", k.body}, k.again...)}, 5*time.Minute, settled)))
 	d, err := ask.Open(context.Background(), ask.Config{Path: filepath.Join(k.dir, "state", core.AsksFile)})
 	if err != nil {
 		k.t.Fatal(err)
@@ -286,14 +297,24 @@ func TestNothingIsLostByKills(t *testing.T) {
 	for h := range homes {
 		t.Run(fmt.Sprint(h), func(t *testing.T) {
 			t.Parallel()
-			k := &crashes{t: t, dir: t.TempDir(), said: map[string]map[string]int{}, hits: map[string]int{}}
+			k := &crashes{t: t, dir: t.TempDir(), slow: 1, said: map[string]map[string]int{}, hits: map[string]int{}}
 			if err := os.WriteFile(filepath.Join(k.dir, home.InitFile), []byte(hardWork), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			for gen := range kills / homes {
+			gen := 0
+			kill := func() {
 				k.kill(gen + h)
 				if t.Failed() {
 					t.Fatalf("kill %d (%v)", gen, k.hits)
+				}
+				gen++
+			}
+			for range kills / homes {
+				kill()
+			}
+			for k.slow = 5; !k.sawAll() && k.slow <= 40; k.slow *= 2 { // on a slow machine they come less far
+				for range 4 {
+					kill()
 				}
 			}
 			k.end()

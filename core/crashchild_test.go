@@ -95,7 +95,7 @@ func crashChildMain() int {
 		return 1
 	}
 	fmt.Println("ready")
-	time.Sleep(2 * time.Minute) // the parent kills long before
+	time.Sleep(20 * time.Minute) // the parent kills long before
 	return 3
 }
 

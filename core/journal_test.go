@@ -44,7 +44,7 @@ func startIn(t *testing.T, dir, src string, change ...func(*core.Config)) (*core
 
 func stopCore(t *testing.T, c *core.Core) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := c.Close(ctx); err != nil {
 		t.Errorf("close: %v", err)
@@ -223,8 +223,12 @@ func TestOnceInLisp(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background()) // as when the process is told to end
-	time.AfterFunc(50*time.Millisecond, cancel)
-	if _, err := c.Eval(ctx, `(j/once :cut (fn [] @(promise)))`); err == nil {
+	eval(t, c, `(def begun (promise))`)
+	go func() {
+		_, _ = c.Eval(ctx, `@begun`)
+		cancel()
+	}()
+	if _, err := c.Eval(ctx, `(j/once :cut (fn [] (deliver begun true) @(promise)))`); err == nil {
 		t.Error("work that was cancelled: got no error")
 	}
 	stopCore(t, c)

@@ -34,7 +34,7 @@ func clocked(t *testing.T, src string, set ...func(*core.Config)) (*core.Core, *
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if err := c.Close(ctx); err != nil {
 			t.Errorf("close: %v", err)
@@ -64,7 +64,7 @@ func TestAWeekOfProcesses(t *testing.T) {
 	if got, want := eval(t, c, `(loop/advance! "7d") (into (sorted-map) @seen)`), `{:half 336, :nine 5}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if took := time.Since(start); took > 20*time.Second {
+	if took := time.Since(start); took > 5*time.Minute {
 		t.Errorf("a virtual week took %s", took)
 	}
 	if got, want := eval(t, c, `(map (juxt :name :schedule :status :runs :failures :last-outcome :last-at :next) (loop/processes))`),
@@ -244,13 +244,13 @@ func TestProcessesOnTheRealClock(t *testing.T) {
 (loop/every :busy "1ms" (fn [] (while true)))
 (loop/every :waits "1ms" (fn [] @(promise)))
 (loop/every :quick "1ms" (fn [] (when (= 3 (swap! turns inc)) (deliver three :ok))) {:jitter "1ms"})`)
-	if got := eval(t, c, `(deref three 10000 :late)`); got != ":ok" {
-		t.Fatalf("got %s, want three runs within 10s", got)
+	if got := eval(t, c, `(deref three 120000 :late)`); got != ":ok" {
+		t.Fatalf("got %s, want three runs", got)
 	}
-	if got := eval(t, c, `(map :status (filter #(#{:busy :waits} (:name %)) (loop/processes)))`); got != "(:running :running)" {
-		t.Errorf("the others: got %s, want both running", got)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	waitFor(t, "both of the others to run", func() bool {
+		return eval(t, c, `(map :status (filter #(#{:busy :waits} (:name %)) (loop/processes)))`) == "(:running :running)"
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := c.Close(ctx); err != nil {
 		t.Errorf("close: %v", err)

@@ -255,7 +255,7 @@ func TestACLIKnowsItsTraceAndItsKeyIsRecorded(t *testing.T) {
 	if err := c.Traces().Start(context.Background(), observe.Export{Endpoint: sink.URL}); err != nil {
 		t.Fatal(err)
 	}
-	parent := eval(t, c, `(:answer (spawn/spawn {:id "cli-1" :role :worker :backend "fake" :sandbox :none :prompt "x" :model "m" :api-key-env "CORE_TEST_KEY" :timeout "20s"}))`)
+	parent := eval(t, c, `(:answer (spawn/spawn {:id "cli-1" :role :worker :backend "fake" :sandbox :none :prompt "x" :model "m" :api-key-env "CORE_TEST_KEY" :timeout "2m"}))`)
 	if err := c.Traces().Flush(context.Background()); err != nil {
 		t.Fatal(err)
 	}

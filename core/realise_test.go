@@ -46,7 +46,7 @@ func TestALazyResultIsRealisedByTheCapability(t *testing.T) {
 	if got := eval(t, c, `(say "(try (first (slow)) (catch Exception e (ex-message e)))")`); !strings.Contains(got, "slow: got no answer within 100ms") {
 		t.Errorf("a lazy result that takes long: got %s, want the capability's timeout", got)
 	}
-	if took := time.Since(begun); took > 10*time.Second {
+	if took := time.Since(begun); took > 40*time.Second {
 		t.Errorf("it took %v, want about 100ms", took)
 	}
 	if got := eval(t, c, `(say "(:i (ex-data (try (late) (catch Exception e e))))")`); got != `"=> 7"` {

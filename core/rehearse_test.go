@@ -54,13 +54,13 @@ func rehearse(t *testing.T, d time.Duration, src, stand string, conf core.Rehear
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if err := c.Close(ctx); err != nil {
 			t.Errorf("close: %v", err)
 		}
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	rep, err := c.Rehearse(ctx, d)
 	if err != nil {
@@ -178,15 +178,22 @@ func TestRehearsalStops(t *testing.T) {
 	dir := t.TempDir()
 	h, _ := home.Resolve(dir, os.Getenv)
 	_ = os.WriteFile(filepath.Join(dir, home.InitFile), []byte(`(zeno.loop/every :stuck "1h" (fn [] (deref (promise))))`), 0o600)
-	clock := loop.NewVirtual(time.Now())
-	c, err := core.New(core.Config{Home: h, Clock: clock, Rehearsal: &core.Rehearsal{}, Journal: &journal.Memory{}})
-	if err != nil {
-		t.Fatal(err)
+	var rep rehearsal.Report
+	var err error
+	for _, within := range []time.Duration{500 * time.Millisecond, 5 * time.Second, time.Minute} { // it must have begun by then
+		clock := loop.NewVirtual(time.Now())
+		c, failed := core.New(core.Config{Home: h, Clock: clock, Rehearsal: &core.Rehearsal{}, Journal: &journal.Memory{}})
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		defer c.Close(context.Background())
+		ctx, cancel := context.WithTimeout(context.Background(), within)
+		rep, err = c.Rehearse(ctx, 24*time.Hour)
+		cancel()
+		if strings.Contains(rep.Stopped, "did not come to rest") {
+			break
+		}
 	}
-	defer c.Close(context.Background())
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
-	defer cancel()
-	rep, err := c.Rehearse(ctx, 24*time.Hour)
 	if err == nil || !strings.Contains(rep.Stopped, "did not come to rest") {
 		t.Errorf("got %v %+v", err, rep)
 	}
