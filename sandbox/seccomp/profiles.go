@@ -26,8 +26,8 @@ const everyday = `
 read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction rt_sigprocmask rt_sigreturn pread64
 pwrite64 readv writev access pipe select sched_yield mremap msync mincore madvise shmget shmat shmctl dup dup2 pause nanosleep
 getitimer alarm setitimer getpid sendfile connect accept sendto recvfrom sendmsg recvmsg shutdown bind listen
-getsockname getpeername socketpair setsockopt getsockopt fork vfork execve exit wait4 kill uname semget semop semctl shmdt
-msgget msgsnd msgrcv msgctl fcntl flock fsync fdatasync truncate ftruncate getdents getcwd chdir fchdir rename mkdir rmdir
+getsockname getpeername socketpair getsockopt fork vfork execve exit wait4 kill uname semget semop semctl shmdt
+msgget msgsnd msgrcv msgctl flock fsync fdatasync truncate ftruncate getdents getcwd chdir fchdir rename mkdir rmdir
 creat link unlink symlink readlink chmod fchmod chown fchown lchown umask gettimeofday getrlimit getrusage sysinfo times getuid
 getgid setuid setgid geteuid getegid setpgid getppid getpgrp setsid setreuid setregid getgroups setgroups setresuid getresuid
 setresgid getresgid getpgid setfsuid setfsgid getsid capget capset rt_sigpending rt_sigtimedwait rt_sigqueueinfo rt_sigsuspend
@@ -74,13 +74,34 @@ func Default() Profile {
 			{"mknod", []Test{{Arg: 1, Op: NoBits, Values: []uint32{deviceBit}}}},
 			{"mknodat", []Test{{Arg: 2, Op: NoBits, Values: []uint32{deviceBit}}}},
 			{"ioctl", []Test{{Arg: 1, Op: NoneOf, Values: terminalInjection}}},
-			{"socket", []Test{
+			{"socket", append([]Test{
 				{Arg: 0, Op: OneOf, Values: []uint32{afUnix, afInet, afInet6, afNetlink}},
 				{Arg: 2, Op: OneOf, Values: []uint32{0}, OnlyIf: &Equal{0, afNetlink}}, // NETLINK_ROUTE
-			}},
+			}, internet()...)},
+			{"setsockopt", []Test{{Arg: 2, Op: NoneOf, Values: []uint32{upperLayer}, OnlyIf: &Equal{1, protoTCP}}}},
+			{"fcntl", []Test{{Arg: 1, Op: NoneOf, Values: []uint32{setLease}}}},
 		},
 	}
 }
+
+// Protocols over IP; 255 is a raw one's, which takes a capability. Others (SCTP, DCCP, MPTCP, L2TP) lead nowhere from a box, and
+// the kernel loads their code for whoever asks.
+const protoICMP, protoTCP, protoUDP, protoICMPv6, protoRaw = 1, 6, 17, 58, 255
+
+// internet are the tests of a socket's protocol.
+func internet() []Test {
+	var out []Test
+	for _, family := range []uint32{afInet, afInet6} {
+		out = append(out, Test{Arg: 2, Op: OneOf, Values: []uint32{0, protoTCP, protoUDP, protoICMP, protoICMPv6, protoRaw}, OnlyIf: &Equal{0, family}})
+	}
+	return out
+}
+
+// upperLayer is TCP_ULP, by which the kernel does TLS and loads code for it.
+const upperLayer = 31
+
+// setLease is F_SETLEASE: who has one on a file that is shown makes every program of the host that opens it to write wait.
+const setLease = 1024
 
 // deviceBit is set in the modes of character and block devices alone: pipes, sockets and files may be made.
 const deviceBit = 0x2000
@@ -114,10 +135,10 @@ func Strict() Profile {
 			rules = append(rules, r)
 		}
 	}
-	p.Rules = append(rules, Rule{"socket", []Test{
+	p.Rules = append(rules, Rule{"socket", append([]Test{
 		{Arg: 0, Op: OneOf, Values: []uint32{afUnix, afInet, afInet6}},
 		{Arg: 1, Op: OneOf, Values: streams()},
-	}})
+	}, internet()...)})
 	p.Deny = append(p.Deny, "personality")
 	return p
 }

@@ -128,6 +128,20 @@ func TestArguments(t *testing.T) {
 		{"default", "socket", []uint32{17, 3, 0}, deny},  // AF_PACKET
 		{"default", "socket", []uint32{38, 5, 0}, deny},  // AF_ALG
 		{"default", "socket", []uint32{40, 1, 0}, deny},  // AF_VSOCK
+		{"default", "socket", []uint32{2, 1, 6}, allow},
+		{"default", "socket", []uint32{10, 3, 58}, allow}, // the kernel decides about raw ones
+		{"default", "socket", []uint32{2, 1, 132}, deny},  // SCTP
+		{"default", "socket", []uint32{10, 1, 262}, deny}, // MPTCP
+		{"strict", "socket", []uint32{2, 6, 33}, deny},    // DCCP
+		{"strict", "socket", []uint32{10, 1, 262}, deny},
+		{"default", "setsockopt", []uint32{3, 6, 1}, allow}, // TCP_NODELAY
+		{"default", "setsockopt", []uint32{3, 6, 31}, deny}, // TCP_ULP
+		{"default", "setsockopt", []uint32{3, 1, 31}, allow},
+		{"strict", "setsockopt", []uint32{3, 6, 31}, deny},
+		{"default", "fcntl", []uint32{3, 3}, allow},
+		{"default", "fcntl", []uint32{3, 1030}, allow}, // F_DUPFD_CLOEXEC
+		{"default", "fcntl", []uint32{3, 1024}, deny},  // F_SETLEASE
+		{"strict", "fcntl", []uint32{3, 1024}, deny},
 		{"strict", "socket", []uint32{16, 3, 0}, deny},
 		{"strict", "socket", []uint32{2, 1 | 0x80000, 0}, allow},
 		{"strict", "socket", []uint32{2, 3, 255}, deny}, // SOCK_RAW

@@ -476,6 +476,8 @@ static int raw_memory(void) { // executable memory made of data is allowed: this
 	return done(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0);
 }
 
+#include "attack_new.c"
+
 static const struct { const char *name; int (*f)(void); } attacks[] = {
 #define A(f) {#f, f}
 	A(mount_tmpfs), A(mount_bind), A(mount_proc), A(mount_sysfs), A(mount_cgroup), A(mount_overlay), A(mount_device), A(remount_usr),
@@ -493,6 +495,7 @@ static const struct { const char *name; int (*f)(void); } attacks[] = {
 	A(s_audit), A(s_xfrm), A(s_key), A(link_new), A(s_abstract), A(s_path), A(s_tcp), A(s_shm), A(read_file), A(dots), A(via_link),
 	A(via_root), A(via_fd), A(hard_link), A(usr_write), A(usr_chmod), A(usr_chown), A(usr_utime), A(usr_xattr), A(usr_open),
 	A(usr_trunc), A(leaked), A(tiocsti), A(raw_memory),
+	NEW_ATTACKS
 };
 
 int main(int argc, char **argv) {
