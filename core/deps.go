@@ -2,7 +2,10 @@ package core
 
 import (
 	"context"
+	"io"
+	"log/slog"
 	"path/filepath"
+	"strings"
 
 	"github.com/reflection-dev/zeno/core/home"
 	"github.com/reflection-dev/zeno/core/home/deps"
@@ -16,13 +19,32 @@ func (c *Core) ReadDeps(ctx context.Context) error {
 	if h == nil || !h.Exists() {
 		return nil
 	}
-	res, err := deps.Resolve(ctx, deps.Config{Dir: h.Dir, Base: h.Origin, Cache: filepath.Join(h.Dir, home.StateDir, "deps"), Progress: c.conf.Err,
+	res, err := deps.Resolve(ctx, deps.Config{Dir: h.Dir, Base: h.Origin, Cache: filepath.Join(h.Dir, home.StateDir, "deps"), Progress: c.progress(),
 		Do: c.withThread})
 	if len(res.Paths) > 0 {
 		h.Paths = res.Paths
 	}
 	h.Libs = res.Roots()
 	return err
+}
+
+// progress takes what is told of a fetch, line by line, to where reports go.
+func (c *Core) progress() io.Writer {
+	if !c.conf.LogReports {
+		return c.conf.Err
+	}
+	return logLines{c.conf.Log}
+}
+
+// logLines makes a line of the log of each line that is written to it whole.
+type logLines struct{ log *slog.Logger }
+
+// Write implements io.Writer.
+func (l logLines) Write(b []byte) (int, error) {
+	for line := range strings.Lines(string(b)) {
+		l.log.Info(strings.TrimPrefix(strings.TrimSpace(line), "zeno: "))
+	}
+	return len(b), nil
 }
 
 // withThread gives f a thread of the program's.

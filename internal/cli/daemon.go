@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -56,7 +57,7 @@ func (a *app) park(c *core.Core, h *home.Home) error {
 	select {
 	case <-booted:
 		notify(daemon.SdNotifyReady)
-		fmt.Fprintf(a.std.Err, "zeno %s serves %s. %s\n", version(), h.Dir, c.EditorsBanner())
+		a.say(fmt.Sprintf("zeno %s serves %s. %s", version(), h.Dir, c.EditorsBanner()))
 	case <-c.Stopping():
 	case <-a.signals.ctx.Done():
 	}
@@ -76,11 +77,20 @@ func (a *app) drain(c *core.Core) {
 	notify(daemon.SdNotifyStopping)
 	s := c.Status()
 	if n := len(s.Spawns); n > 0 {
-		fmt.Fprintf(a.std.Err, "zeno: stopping; %d spawns may go on until %s, a second signal does not wait\n", n, s.Deadline.Format("15:04:05"))
+		a.say(fmt.Sprintf("zeno: stopping; %d spawns may go on until %s, a second signal does not wait", n, s.Deadline.Format("15:04:05")))
 	}
 	if err := c.Drain(a.signals.ctx); err != nil {
-		fmt.Fprintf(a.std.Err, "zeno: %v\n", err)
+		a.say(fmt.Sprintf("zeno: %v", err))
 	}
+}
+
+// say tells the operator of a daemon: a line of text, or of the log where that is of JSON, which every line is then.
+func (a *app) say(line string) {
+	if a.logJSON {
+		a.log.Info(strings.TrimPrefix(line, "zeno: "))
+		return
+	}
+	fmt.Fprintln(a.std.Err, line)
 }
 
 // notify tells systemd, where it is there.
