@@ -9,6 +9,7 @@ import (
 
 	"github.com/reflection-dev/zeno/lisp/compile"
 	"github.com/reflection-dev/zeno/lisp/limit"
+	"github.com/reflection-dev/zeno/lisp/read"
 	"github.com/reflection-dev/zeno/lisp/value"
 )
 
@@ -20,7 +21,8 @@ type Error struct {
 	Message string
 	Hint    string     // what to do about it; may be empty
 	Pos     *value.Pos // where; may be nil
-	Source  string     // the line at Pos, when the text is known
+	Opened  *value.Pos // where a form begins whose end is missing, at Pos; nil for other errors
+	Source  string     // the line at Opened or else at Pos, when the text is known
 	Data    string     // the map of an ex-info, printed; may be empty
 	Stack   []string   // innermost first: "ns/name (file:line:column)"
 	Cause   *Error     // may be nil
@@ -44,13 +46,22 @@ func (e *Error) Error() string {
 // Unwrap gives the limit or the Go error behind e.
 func (e *Error) Unwrap() error { return e.err }
 
+// Marked is where Caret points: at the fault, or at the beginning of what has no end. It may be nil.
+func (e *Error) Marked() *value.Pos {
+	if e.Opened != nil {
+		return e.Opened
+	}
+	return e.Pos
+}
+
 // Caret is the source line with a mark under the place, or "".
 func (e *Error) Caret() string {
-	if e.Pos == nil || e.Source == "" || e.Pos.Column < 1 {
+	at := e.Marked()
+	if at == nil || e.Source == "" || at.Column < 1 {
 		return ""
 	}
 	pad := []rune(e.Source)
-	n := min(int(e.Pos.Column)-1, len(pad))
+	n := min(int(at.Column)-1, len(pad))
 	for i := range pad[:n] {
 		if pad[i] != '\t' {
 			pad[i] = ' '
@@ -115,7 +126,10 @@ func describeException(t *value.Thread, ex *value.Exception, sources texts, dept
 	if e.Kind == "read" { // the text is at fault, not the form before it
 		e.Stack = slices.DeleteFunc(e.Stack, func(f string) bool { return strings.HasPrefix(f, topLevel) })
 	}
-	e.Source = sourceLine(sources, e.Pos)
+	if bad, ok := ex.Err.(*read.Error); ok {
+		e.Opened = bad.Opened
+	}
+	e.Source = sourceLine(sources, e.Marked())
 	return e
 }
 
@@ -146,6 +160,8 @@ type texts map[string]text
 type text struct {
 	src  string
 	line int // the number of its first line; 0 is 1
+
+	earlier []text // what was said before it under the same name, oldest first, by rising lines
 }
 
 func sourceLine(sources texts, p *value.Pos) string {
@@ -153,7 +169,13 @@ func sourceLine(sources texts, p *value.Pos) string {
 		return ""
 	}
 	x, ok := sources[p.File]
-	if !ok || int(p.Line) < x.line {
+	if !ok {
+		return ""
+	}
+	for i := len(x.earlier) - 1; i >= 0 && int(p.Line) < x.line; i-- {
+		x.src, x.line = x.earlier[i].src, x.earlier[i].line
+	}
+	if int(p.Line) < x.line {
 		return ""
 	}
 	src := x.src

@@ -18,6 +18,7 @@ type Session struct {
 	binds *value.Bindings       // the cells are the session's; set! and in-ns write to them
 	cells map[string]*value.Box // those of binds, by name; never written once made
 	turn  chan struct{}         // taken by the evaluation that runs
+	said  []text                // what was evaluated as REPL before, for errors in what it defined; of the turn
 }
 
 // Input is one text to evaluate in a session.
@@ -159,7 +160,7 @@ func (s *Session) thread(ctx context.Context, in Input) *value.Thread {
 }
 
 func (s *Session) forms(t *value.Thread, in Input) (Value, error) {
-	texts := texts{in.File: {in.Src, max(in.Line, 1)}} // positions count from Line
+	texts := texts{in.File: s.says(in)} // positions count from Line
 	r := read.New(t, in.Src, readOptions(t, s.env.rt, in.File, in.Line, in.Column))
 	last := value.Nil
 	for {
@@ -189,6 +190,33 @@ func (s *Session) forms(t *value.Thread, in Input) (Value, error) {
 		}
 		r.InNS(t.NS().Name)
 	}
+}
+
+// What a session keeps of the texts before.
+const (
+	saidTexts = 500
+	saidBytes = 1 << 20
+)
+
+// says notes the text of in and gives it with those before, whose lines come before its own: the typed lines of a REPL.
+func (s *Session) says(in Input) text {
+	now := text{src: in.Src, line: max(in.Line, 1)}
+	if in.File != "REPL" {
+		return now
+	}
+	if n := len(s.said); n > 0 && s.said[n-1].line >= now.line {
+		s.said = nil // who evaluates does not count lines
+	}
+	size := len(in.Src)
+	for i := len(s.said) - 1; i >= 0; i-- {
+		if size += len(s.said[i].src); size > saidBytes || len(s.said)-i >= saidTexts {
+			s.said = append([]text(nil), s.said[i+1:]...)
+			break
+		}
+	}
+	all := text{src: now.src, line: now.line, earlier: s.said}
+	s.said = append(s.said, now)
+	return all
 }
 
 // last ends an evaluation with the value v.

@@ -160,3 +160,30 @@ func TestSessionIncomplete(t *testing.T) {
 		}
 	}
 }
+
+// An error in what was typed before shows the line of it, also across many inputs. Where nobody counts
+// lines, the text itself is all there is.
+func TestSessionShowsTheLinesTypedBefore(t *testing.T) {
+	s := lisp.NewSession(lisp.New().NewEnv(lisp.EnvConfig{}))
+	caret := func(line int, src string) string {
+		_, err := s.Eval(context.Background(), lisp.Input{Src: src, Line: line})
+		var e *lisp.Error
+		if !errors.As(err, &e) {
+			return ""
+		}
+		return e.Caret()
+	}
+	caret(1, "(defn f [a]\n  (+ a :b))")
+	for line := 3; line < 40; line++ {
+		caret(line, "(inc 1)")
+	}
+	if got, want := caret(40, "(f 1)"), "  (+ a :b))\n  ^"; got != want {
+		t.Errorf("caret of an earlier input: got %q, want %q", got, want)
+	}
+	if got, want := caret(41, "(+ :x\n 1)"), "(+ :x\n^"; got != want {
+		t.Errorf("caret of this input: got %q, want %q", got, want)
+	}
+	if got, want := caret(1, "(+ :z 1)"), "(+ :z 1)\n^"; got != want {
+		t.Errorf("caret once lines begin again: got %q, want %q", got, want)
+	}
+}

@@ -256,5 +256,5 @@ func TestStacktrace(t *testing.T) {
 	}
 	p.eval("(require 'clojure.stacktrace)")
 	p.wants("(with-out-str (clojure.stacktrace/print-cause-trace (ex-info \"a\" {:k 1} (ex-info \"b\" {}))))",
-		`"ExceptionInfo: a\n{:k 1}\nCaused by: ExceptionInfo: b\n{}\n"`)
+		`"clojure.lang.ExceptionInfo: a\n{:k 1}\nCaused by: clojure.lang.ExceptionInfo: b\n{}\n"`)
 }

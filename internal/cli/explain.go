@@ -34,10 +34,10 @@ const maxSourceLine = 400
 // addSource fills in the line that an error of a loaded library points at: the evaluation knew only its own text.
 func addSource(err error) {
 	var e *lisp.Error
-	if !errors.As(err, &e) || e.Pos == nil || e.Source != "" {
+	if !errors.As(err, &e) || e.Marked() == nil || e.Source != "" {
 		return
 	}
-	f, err := os.Open(e.Pos.File)
+	f, err := os.Open(e.Marked().File)
 	if err != nil {
 		return
 	}
@@ -47,7 +47,7 @@ func addSource(err error) {
 	}
 	lines := bufio.NewScanner(f)
 	for n := int32(1); lines.Scan(); n++ {
-		if n == e.Pos.Line {
+		if n == e.Marked().Line {
 			if len(lines.Text()) <= maxSourceLine {
 				e.Source = strings.TrimRight(lines.Text(), "\r")
 			}

@@ -241,7 +241,7 @@ func (a *analyser) caseForm(form value.Value, args []value.Value, c ctx) node {
 	value.Each(a.t, args[2], func(pair value.Value) bool {
 		k, _ := value.Nth(a.t, pair, 0)
 		then, _ := value.Nth(a.t, pair, 1)
-		a.fn.keep(k)
+		a.keep(k)
 		n.consts, n.hashes = append(n.consts, k), append(n.hashes, value.Hash(a.t, k)) // k may be endless: it is the program's time
 		n.targets = append(n.targets, len(n.thens))
 		n.thens = append(n.thens, a.analyse(then, c))
@@ -301,9 +301,9 @@ func (a *analyser) catch(f value.Value) catchClause {
 	if len(parts) < 2 {
 		panic(a.fail(f, "catch: got %s, want a class, a name and a body", value.Plural(len(parts), "form")))
 	}
-	scope, next := a.scope, a.fn.next
+	class, scope, next := a.catchClass(f, parts[0]), a.scope, a.fn.next
 	l := a.bind(a.plainName(f, parts[1], "catch"))
-	c := catchClause{class: a.catchClass(f, parts[0]), local: l, body: a.body(parts[2:], ctxExpr)}
+	c := catchClause{class: class, local: l, body: a.body(parts[2:], ctxExpr)}
 	a.scope, a.fn.next = scope, next
 	return c
 }

@@ -113,6 +113,7 @@ func (p *prettyPrinter) flat(v Value, trail int) (string, bool) {
 func (p *prettyPrinter) printer() *value.Printer {
 	one := printerFor(p.t, true)
 	one.Length = p.length
+	one.Shorthands = true
 	if p.level >= 0 {
 		one.Level = max(p.level-p.depth, 0)
 	}
@@ -123,6 +124,13 @@ func (p *prettyPrinter) printer() *value.Printer {
 func (p *prettyPrinter) print(v Value, trail int) {
 	if s, ok := p.flat(v, trail); ok {
 		p.text(s)
+		return
+	}
+	if mark, x, ok := value.Shorthand(v); ok {
+		p.t.Enter()
+		p.text(mark)
+		p.print(x, trail)
+		p.t.Leave()
 		return
 	}
 	k := v.Kind()
@@ -251,9 +259,15 @@ func printTable(t *Thread, ks, rows Value) Value {
 	}
 	table := [][]string{make([]string, len(keys))}
 	width := make([]int, len(keys))
+	held := 0
+	hold := func(n int) {
+		t.Charge(n)
+		t.Pin(n)
+		held += n
+	}
 	cell := func(row []string, i int, v Value) {
 		s := value.ToString(t, v)
-		t.Charge(len(s) + 16)
+		hold(len(s) + 16)
 		row[i] = s
 		width[i] = max(width[i], columns(s))
 	}
@@ -261,7 +275,7 @@ func printTable(t *Thread, ks, rows Value) Value {
 		cell(table[0], i, k)
 	}
 	value.Each(t, rows, func(r Value) bool {
-		t.Charge(24 + 16*len(keys))
+		hold(2*24 + 16*len(keys)) // twice: append makes room ahead
 		row := make([]string, len(keys))
 		for i, k := range keys {
 			v, _ := value.Get(t, r, k)
@@ -281,6 +295,7 @@ func printTable(t *Thread, ks, rows Value) Value {
 	}
 	_ = p.Flush() // sink throws
 	p.Release(t)
+	t.Unpin(held)
 	return value.Nil
 }
 

@@ -1,6 +1,10 @@
 package corelib
 
-import "github.com/reflection-dev/zeno/lisp/value"
+import (
+	"strings"
+
+	"github.com/reflection-dev/zeno/lisp/value"
+)
 
 // protocols holds protocols and what implements them. The types that a protocol may be extended to are those that class
 // gives, by the names they have on the JVM, in full or without package, or as Joker calls them: String, Long (Int), Double,
@@ -227,12 +231,35 @@ func methodTable(t *Thread, owners, methods Value) *value.MethodTable {
 	if len(os) != len(ms) {
 		panic(value.ArgError("methods: got %d maps of functions for %d owners", len(ms), len(os)))
 	}
-	for _, m := range ms {
+	for i, m := range ms {
 		if !m.Kind().IsMap() {
 			panic(value.TypeError(t, "methods", m, "a map of functions"))
 		}
+		if os[i].Kind() == value.KindProtocol {
+			checkMethods(t, value.As[value.Protocol](os[i]), m)
+		}
 	}
 	return value.NewMethodTable(t, os, ms)
+}
+
+// checkMethods refuses a method that the protocol does not have: a slip of the pen that would show when it is called only.
+func checkMethods(t *Thread, p *value.Protocol, fns Value) {
+	value.EachKV(t, fns, func(k, _ Value) bool {
+		names := make([]string, 0, len(p.Methods))
+		for _, m := range p.Methods {
+			t.Step()
+			if value.Equal(t, k, value.Kw(m.Name)) {
+				return true
+			}
+			names = append(names, m.Name)
+		}
+		ex := value.ArgError("method: got %s, which protocol %s/%s does not have", strings.TrimPrefix(value.Brief(t, k), ":"), p.NS, p.Name)
+		if len(names) > 0 {
+			t.Charge(32 * len(names))
+			ex.Hint = "it has " + strings.Join(names[:min(len(names), 20)], ", ")
+		}
+		panic(ex)
+	})
 }
 
 func extendFn(t *Thread, args []Value) Value {

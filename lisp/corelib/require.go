@@ -43,8 +43,13 @@ func use(t *Thread, args []Value) Value { return (&requirer{t: t, who: "use"}).r
 func (r *requirer) run(args []Value) Value {
 	for _, a := range args {
 		if a.Kind() == value.KindKeyword {
-			name := value.As[value.Keyword](a).Name
-			r.reload = r.reload || strings.HasPrefix(name, "reload")
+			switch name := value.As[value.Keyword](a).Name; name {
+			case "reload", "reload-all":
+				r.reload = true
+			case "verbose":
+			default:
+				panic(value.ArgError("%s: got :%s outside of a vector, want [library :%s …]; beside it may stand :reload, :reload-all and :verbose", r.who, name, name))
+			}
 			continue
 		}
 		r.spec("", a)

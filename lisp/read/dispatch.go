@@ -118,7 +118,7 @@ func (r *Reader) regex() (value.Value, *Error) {
 	from := r.off
 	end, ok := closingQuote(r.src, from+2)
 	if !ok {
-		return value.Nil, r.incomplete(len(r.src), `end of text: the regex opened at %s wants "`, r.named(r.place(from)))
+		return value.Nil, r.unended(from, "regex")
 	}
 	r.off = end + 1
 	r.t.Steps((end - from) >> 4)

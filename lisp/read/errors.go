@@ -12,6 +12,8 @@ type Error struct {
 	Message    string // noun: got X, want Y
 	Hint       string // what to do about it; may be empty
 	Incomplete bool   // the text ended inside a form: more of it may mend that
+
+	Opened *value.Pos // where that form begins; nil if Incomplete is false or it is not known
 }
 
 func (e *Error) Error() string {
@@ -44,6 +46,14 @@ func (r *Reader) incomplete(off int, format string, args ...any) *Error {
 	return e
 }
 
+// unended says that the text ended inside the string or regex that began at from.
+func (r *Reader) unended(from int, what string) *Error {
+	p := r.place(from)
+	e := r.incomplete(len(r.src), `end of text: the %s opened at %s wants "`, what, r.named(p))
+	e.Opened = &p
+	return e
+}
+
 // named words a position inside a message.
 func (r *Reader) named(p value.Pos) string {
 	if p.File == "" {
@@ -70,7 +80,7 @@ func (r *Reader) unmatched() *Error {
 func (r *Reader) unclosed() *Error {
 	o := r.open[len(r.open)-1]
 	e := r.incomplete(len(r.src), "end of text: the %s opened at %s wants %c", o.text, r.named(o.pos), o.want)
-	e.Hint = fmt.Sprintf("close the %s of line %d", o.text, o.pos.Line)
+	e.Hint, e.Opened = fmt.Sprintf("close the %s of line %d", o.text, o.pos.Line), &o.pos
 	return e
 }
 

@@ -41,7 +41,7 @@ func indexQuote(s string) int {
 func (r *Reader) escaped(from int) (value.Value, *Error) {
 	end, ok := closingQuote(r.src, from+1)
 	if !ok {
-		return value.Nil, r.incomplete(len(r.src), `end of text: the string opened at %s wants "`, r.named(r.place(from)))
+		return value.Nil, r.unended(from, "string")
 	}
 	r.hold(64 + 2*(end-from))
 	r.t.Steps((end - from) >> 3)

@@ -115,7 +115,11 @@ func ArityError(c *Code, n int) *Exception {
 	if c.Builtin != nil {
 		want = c.Builtin.arities()
 	}
-	return Errorf("ArityException", "%s: got %d argument%s, want %s", c.Name, n, plural(n), want)
+	name := c.Name
+	if c.Pos != nil && strings.HasSuffix(name, "/fn") { // one without a name is told by its place
+		name += " of " + c.Pos.String()
+	}
+	return Errorf("ArityException", "%s: got %d argument%s, want %s", name, n, plural(n), want)
 }
 
 // Plural is a count with its noun: 1 form, 2 forms.

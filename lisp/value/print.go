@@ -13,6 +13,7 @@ type Printer struct {
 	Readably      bool // strings quoted and characters with a backslash, as the reader wants them
 	Meta          bool // metadata before what carries it
 	NamespaceMaps bool // #:ns{…} where all keys share a namespace
+	Shorthands    bool // 'x for (quote x), and the like
 	Length        int  // items of a collection shown before "..."; -1: all
 	Level         int  // levels of nesting shown; a collection below is "#"; -1: all
 	MaxBytes      int  // printing stops past as many bytes; 0: no bound

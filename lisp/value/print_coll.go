@@ -30,7 +30,36 @@ func (p *Printer) seq(t *Thread, v Value) {
 		p.realized(t, v)
 		return
 	}
+	if mark, x, ok := Shorthand(v); p.Shorthands && ok {
+		p.Text(t, mark)
+		p.Print(t, x)
+		return
+	}
 	p.items(t, "(", v, ")")
+}
+
+// Shorthand gives 'x for the list (quote x), and likewise @x #'x ~x: the mark and the x.
+func Shorthand(v Value) (mark string, x Value, ok bool) {
+	if v.Kind() != KindList {
+		return "", Nil, false
+	}
+	l := As[List](v)
+	if l.count != 2 || l.first.Kind() != KindSymbol {
+		return "", Nil, false
+	}
+	switch As[Symbol](l.first).FullName() {
+	case "quote":
+		mark = "'"
+	case "var":
+		mark = "#'"
+	case "clojure.core/deref":
+		mark = "@"
+	case "clojure.core/unquote":
+		mark = "~"
+	default:
+		return "", Nil, false
+	}
+	return mark, l.rest.first, true
 }
 
 // realized prints what is there of a seq without running anything; … stands for the rest.
