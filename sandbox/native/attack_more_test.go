@@ -36,7 +36,7 @@ func TestNoAttackGetsOutOfExec(t *testing.T) {
 	for _, a := range attacks {
 		script.WriteString("out=$(" + g.program + " " + a.name + " " + strings.Join(g.fill(a.inside), " ") + " 2>&1); echo \"" + a.name + " = $? $out\"\n")
 	}
-	res, err := b.Exec(context.Background(), "x", sandbox.ExecSpec{Argv: []string{"sh", "-c", script.String()}, Timeout: 2 * time.Minute})
+	res, err := b.Exec(context.Background(), "x", sandbox.ExecSpec{Argv: []string{"sh", "-c", script.String()}, Timeout: 10 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func static(t *testing.T, dir string) {
 func TestTheVolumeIsBoundedWhereItIsHidden(t *testing.T) {
 	b := backend(t)
 	for name, script := range map[string]string{
-		"unreadable": `i=0; while [ $i -lt 12 ]; do mkdir d$i; head -c 4M /dev/zero > d$i/f; chmod 0 d$i; i=$((i+1)); done; sync; sleep 15; echo done`,
+		"unreadable": `i=0; while [ $i -lt 12 ]; do mkdir d$i; head -c 4M /dev/zero > d$i/f; chmod 0 d$i; i=$((i+1)); done; sync; sleep 100; echo done`,
 		"deep": `python3 -c '
 import os, time
 name = "x" * 200
@@ -108,7 +108,7 @@ for i in range(30):
     os.mkdir(name); os.chdir(name)
 for i in range(12):
     with open("f%d" % i, "wb") as f: f.write(b"y" * (4 << 20))
-os.sync(); time.sleep(15); print("done")'`,
+os.sync(); time.sleep(100); print("done")'`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := sh(t, b, script, func(s *sandbox.Spec) { s.Volume, s.Disk = "v-"+name, 16<<20 })
@@ -161,8 +161,8 @@ except OSError as e: print(e)' `
 	read := func(s *sandbox.Spec) { s.Read = []string{dir} }
 	started, ended := make(chan struct{}), make(chan sandbox.Result, 1)
 	go func() {
-		res, _ := b.Run(context.Background(), sandbox.Spec{Read: []string{dir}, Stdout: signal(started), Timeout: 30 * time.Second,
-			Argv: []string{"sh", "-c", `echo go; while ! [ -e "` + path + `" ]; do sleep 0.1; done; sleep 0.2; ` + dial + `"` + path + `"`}})
+		res, _ := b.Run(context.Background(), sandbox.Spec{Read: []string{dir}, Stdout: signal(started), Timeout: 3 * time.Minute,
+			Argv: []string{"sh", "-c", `echo go; while ! [ -w "` + path + `" ]; do sleep 0.1; done; ` + dial + `"` + path + `"`}})
 		ended <- res
 	}()
 	<-started

@@ -245,7 +245,7 @@ func attackFrom(t *testing.T, b *native.Backend, g *target, change func(*sandbox
 	for _, a := range attacks {
 		run(a)
 	}
-	res := sh(t, b, script.String(), change, func(s *sandbox.Spec) { s.Read, s.Timeout = []string{g.dir}, 2*time.Minute })
+	res := sh(t, b, script.String(), change, func(s *sandbox.Spec) { s.Read, s.Timeout = []string{g.dir}, 10*time.Minute })
 	lines := strings.Split(strings.TrimSpace(res.Out), "\n")
 	if len(lines) != len(attacks)+1 || !strings.HasPrefix(lines[0], "raw_memory = 0") {
 		t.Fatalf("want %d answers, the first of which works, got %d:\n%s\n%s", len(attacks)+1, len(lines), res.Out, res.Err)

@@ -219,7 +219,7 @@ func (o *outside) proxy() *egress.Proxy {
 func (o *outside) run(b *native.Backend, script string, change ...func(*sandbox.Spec)) sandbox.Result {
 	o.t.Helper()
 	change = append([]func(*sandbox.Spec){func(s *sandbox.Spec) {
-		s.Proxy, s.Egress, s.Timeout = o.proxy(), sandbox.Egress{Default: sandbox.EgressDeny}, 3*time.Minute
+		s.Proxy, s.Egress, s.Timeout = o.proxy(), sandbox.Egress{Default: sandbox.EgressDeny}, 10*time.Minute
 	}}, change...)
 	res := sh(o.t, b, script, change...)
 	if found := spelled(res.Out + res.Err); len(found) > 0 {
@@ -238,8 +238,8 @@ func TestRealClientsInABox(t *testing.T) {
 		t.Fatalf("%v %s", err, out)
 	}
 	for _, c := range []struct{ name, script, want string }{
-		{"curl h1", `curl -sS -m30 --http1.1 -H "Authorization: Bearer $TOKEN" https://example.com/`, "HTTP/1.1 Bearer $MSB_TOKEN"},
-		{"curl h2", `curl -sS -m30 --http2 -w 'spoke %{http_version}' -H "Authorization: Bearer $TOKEN" https://example.com/`, "spoke 2"},
+		{"curl h1", `curl -sS -m120 --http1.1 -H "Authorization: Bearer $TOKEN" https://example.com/`, "HTTP/1.1 Bearer $MSB_TOKEN"},
+		{"curl h2", `curl -sS -m120 --http2 -w 'spoke %{http_version}' -H "Authorization: Bearer $TOKEN" https://example.com/`, "spoke 2"},
 		{"git", `set -e; export GIT_TERMINAL_PROMPT=0; git clone -q "https://bot:$TOKEN@example.com/repo.git" work 2>&1; cd work
 git config user.email a@example.com; git config user.name a; head -c 300000 /dev/urandom > big; echo pushed > f
 git add .; git commit -qm one; git push -q origin HEAD:main; cd ..
@@ -248,18 +248,18 @@ git clone -q "https://bot:$TOKEN@example.com/repo.git" again; cat again/f; cat a
 		{"python", `python3 -c '
 import os, urllib.request
 r = urllib.request.Request("https://example.com/", headers={"Authorization": "Bearer " + os.environ["TOKEN"]})
-print(urllib.request.urlopen(r, timeout=30).read().decode())'`, "Bearer $MSB_TOKEN"},
+print(urllib.request.urlopen(r, timeout=120).read().decode())'`, "Bearer $MSB_TOKEN"},
 		{"node", `node -e '
 fetch("https://example.com/", {method: "POST", body: "x", headers: {Authorization: "Bearer " + process.env.TOKEN}})
   .then(r => r.text()).then(t => console.log(t), e => { console.log(e, e.cause); process.exit(1) })'`, "Bearer $MSB_TOKEN"},
 		{"websocket", `python3 -c '
 import os, socket, ssl
-s = ssl.create_default_context().wrap_socket(socket.create_connection(("example.com", 443), 30), server_hostname="example.com")
+s = ssl.create_default_context().wrap_socket(socket.create_connection(("example.com", 443), 120), server_hostname="example.com")
 s.sendall(("GET /ws HTTP/1.1\r\nHost: example.com\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Bearer " + os.environ["TOKEN"] + "\r\n\r\n").encode())
 head = b""
 while not head.endswith(b"\r\n\r\n"): head += s.recv(1)
 s.sendall(b"\x81\x85\0\0\0\0hello"); print(head.split(b"\r\n")[0], s.recv(7))'`, "101 Switching Protocols"},
-		{"the endpoint", `curl -sS -m30 -H "Authorization: Bearer $ZENO_TOKEN" http://zeno.internal/mcp/worker`, "gateway /mcp/worker Bearer $MSB_ZENO_TOKEN"},
+		{"the endpoint", `curl -sS -m120 -H "Authorization: Bearer $ZENO_TOKEN" http://zeno.internal/mcp/worker`, "gateway /mcp/worker Bearer $MSB_ZENO_TOKEN"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o.t = t

@@ -86,7 +86,7 @@ func TestNoAttackGetsOutOfTheNetwork(t *testing.T) {
 	fill := strings.NewReplacer("UPSTREAM", o.up.Listener.Addr().String(), "GATEWAY", o.gateway.Listener.Addr().String(), "NREPL", o.nrepl,
 		"NPORT", o.nrepl[strings.LastIndexByte(o.nrepl, ':')+1:], "CONTROL", o.control).Replace
 	var script strings.Builder
-	script.WriteString("curl -sf -m20 https://example.com/ >/dev/null; echo \"the allowed name = $?\"\n")
+	script.WriteString("curl -sf -m120 https://example.com/ >/dev/null; echo \"the allowed name = $?\"\n")
 	for _, a := range netAttacks {
 		if a.works != "" {
 			if out, err := exec.Command("sh", "-c", fill(a.works)).CombinedOutput(); err != nil {

@@ -67,12 +67,12 @@ func TestTheValueIsNowhereInABox(t *testing.T) {
 	script := `cat > client.py <<'END'
 import os, time, urllib.request
 r = urllib.request.Request("https://example.com/", headers={"Authorization": "Bearer " + os.environ["TOKEN"], "X-Mine": os.environ["DECOY"]})
-a = urllib.request.urlopen(r, timeout=30); text = a.read(); head = str(a.headers)
+a = urllib.request.urlopen(r, timeout=120); text = a.read(); head = str(a.headers)
 open("answer", "wb").write(text + head.encode())
 open("ready", "w"); time.sleep(300)
 END
 python3 client.py & client=$!
-curl -sS -m30 --trace trace --trace-ascii trace2 -D head -o body -H "Authorization: Bearer $TOKEN" https://example.com/ || exit 1
+curl -sS -m120 --trace trace --trace-ascii trace2 -D head -o body -H "Authorization: Bearer $TOKEN" https://example.com/ || exit 1
 git -c http.extraHeader="Authorization: Bearer $TOKEN" ls-remote https://example.com/none.git > git.out 2>&1
 while ! [ -e ready ]; do sleep 0.1; done
 echo "$DECOY" > decoy
@@ -89,7 +89,7 @@ python3 search.py | grep -v processes`
 		})
 	}()
 	looked := filepath.Join(hold, "looked")
-	for begin := time.Now(); time.Since(begin) < 2*time.Minute; time.Sleep(50 * time.Millisecond) {
+	for begin := time.Now(); time.Since(begin) < 5*time.Minute; time.Sleep(50 * time.Millisecond) {
 		if _, err := os.Stat(looked); err == nil {
 			break
 		}

@@ -57,8 +57,8 @@ func TestEgressAndSecretsInABox(t *testing.T) {
 		t.Fatal(err)
 	}
 	res, err := backend(t).Run(context.Background(), sandbox.Spec{Proxy: p, Egress: sandbox.Egress{Default: sandbox.EgressDeny}, Argv: []string{"sh", "-c", `
-curl -sS -m20 -H "Authorization: Bearer $TOKEN" https://example.com/ || exit 1
-curl -sS -m20 -H "Authorization: Bearer $ZENO_TOKEN" http://zeno.internal/mcp/worker || exit 2
+curl -sS -m120 -H "Authorization: Bearer $TOKEN" https://example.com/ || exit 1
+curl -sS -m120 -H "Authorization: Bearer $ZENO_TOKEN" http://zeno.internal/mcp/worker || exit 2
 for url in https://evil.example/ https://93.184.216.34/ http://169.254.169.254/ http://zeno.internal:7888/ http://127.0.0.1:7888/; do
   curl -ksS -m5 $url && exit 3
 done

@@ -134,7 +134,7 @@ func TestGVisorIsBounded(t *testing.T) {
 		"time":    {"sleep 30", func(s *sandbox.Spec) { s.Timeout = 700 * time.Millisecond }, sandbox.KilledTimeout},
 		"silence": {"echo x; sleep 30", func(s *sandbox.Spec) { s.IdleTimeout = 500 * time.Millisecond }, sandbox.KilledIdle},
 		"memory":  {"head -c 300m /dev/zero | tail; sleep 5", func(s *sandbox.Spec) { s.Memory = 64 << 20 }, ""},
-		"disk":    {"for i in 1 2 3 4 5 6; do head -c 2097152 /dev/zero > f$i; sleep 0.2; done; sleep 5", func(s *sandbox.Spec) { s.Volume, s.Disk = "full", 4<<20 }, sandbox.KilledDisk},
+		"disk":    {"for i in 1 2 3 4 5 6; do head -c 2097152 /dev/zero > f$i; sleep 0.2; done; sleep 60", func(s *sandbox.Spec) { s.Volume, s.Disk = "full", 4<<20 }, sandbox.KilledDisk},
 		"tmp":     {"head -c 8388608 /dev/zero > /tmp/f && echo more || echo full", func(s *sandbox.Spec) { s.Disk = 4 << 20 }, ""},
 		"pids":    {"i=0; while [ $i -lt 400 ]; do sleep 4 & i=$((i+1)); done; echo all", func(s *sandbox.Spec) { s.Pids = 16 }, ""},
 	} {
@@ -146,7 +146,7 @@ func TestGVisorIsBounded(t *testing.T) {
 		case name == "memory" && res.Exit == 0 && res.Err == "" || name == "tmp" && !strings.Contains(res.Out, "full") || name == "pids" && strings.Contains(res.Out, "all"):
 			t.Errorf("%s: got %+v, want it bounded", name, res)
 		}
-		if took := time.Since(began); took > 20*time.Second {
+		if took := time.Since(began); took > 2*time.Minute {
 			t.Errorf("%s: took %v", name, took)
 		}
 	}
@@ -169,7 +169,7 @@ func TestGVisorLeavesNothing(t *testing.T) {
 		done <- res
 	}()
 	f := filepath.Join(b.Volumes().Path("kept"), "f")
-	for range 500 {
+	for range 6000 {
 		if text, _ := os.ReadFile(f); string(text) == "kept\n" {
 			break
 		}
@@ -293,7 +293,7 @@ func TestAKilledZenoLeavesNoGuest(t *testing.T) {
 		t.Fatalf("ps: got %+v %v, want the guest", ps, err)
 	}
 	records, _ := filepath.Glob(state + "/boxes/*.json")
-	for begin := time.Now(); len(sleepers()) < 2 && time.Since(begin) < 10*time.Second; time.Sleep(20 * time.Millisecond) {
+	for begin := time.Now(); len(sleepers()) < 2 && time.Since(begin) < time.Minute; time.Sleep(20 * time.Millisecond) {
 	}
 	if len(records) != 1 || len(sleepers()) != 2 {
 		t.Errorf("got the records %v and %d processes, want one and two", records, len(sleepers()))
@@ -311,7 +311,7 @@ func TestAKilledZenoLeavesNoGuest(t *testing.T) {
 		t.Errorf("left: %v", groups)
 	}
 	for begin := time.Now(); len(sleepers()) > 0; time.Sleep(20 * time.Millisecond) {
-		if time.Since(begin) > 10*time.Second {
+		if time.Since(begin) > time.Minute {
 			t.Fatalf("left: %v", sleepers())
 		}
 	}

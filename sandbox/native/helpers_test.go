@@ -72,7 +72,7 @@ func backend(t testing.TB, change ...func(*native.Config)) *native.Backend {
 // sh runs a shell script in a box.
 func sh(t testing.TB, b *native.Backend, script string, change ...func(*sandbox.Spec)) sandbox.Result {
 	t.Helper()
-	s := sandbox.Spec{Argv: []string{"sh", "-c", script}, Timeout: 30 * time.Second}
+	s := sandbox.Spec{Argv: []string{"sh", "-c", script}, Timeout: 3 * time.Minute}
 	for _, c := range change {
 		c(&s)
 	}

@@ -78,7 +78,7 @@ func TestAKilledZenoLeavesNothingOfManyBoxes(t *testing.T) {
 		t.Error(err)
 	}
 	var left []string
-	for begin := time.Now(); time.Since(begin) < 20*time.Second; time.Sleep(50 * time.Millisecond) {
+	for begin := time.Now(); time.Since(begin) < 2*time.Minute; time.Sleep(50 * time.Millisecond) {
 		left = append(inSpaces(spaces), groupsLeft(ids)...)
 		if records, _ := filepath.Glob(state + "/boxes/*"); len(records) > 0 {
 			left = append(left, records...)

@@ -99,7 +99,7 @@ func groupsLeft(ids []string) (out []string) {
 func settled(t *testing.T, state string, before []string, ids []string) {
 	t.Helper()
 	var after, groups []string
-	for begin := time.Now(); time.Since(begin) < 10*time.Second; time.Sleep(50 * time.Millisecond) {
+	for begin := time.Now(); time.Since(begin) < 2*time.Minute; time.Sleep(50 * time.Millisecond) {
 		after, groups = traces(state), groupsLeft(ids)
 		if strings.Join(after, "\n") == strings.Join(before, "\n") && len(groups) == 0 {
 			return
@@ -194,7 +194,7 @@ func TestAKilledZenoLeavesNoBody(t *testing.T) {
 	}
 	if len(ps) == 1 {
 		for begin := time.Now(); syscall.Kill(ps[0].Pid, 0) == nil; time.Sleep(20 * time.Millisecond) {
-			if time.Since(begin) > 5*time.Second {
+			if time.Since(begin) > time.Minute {
 				t.Fatal("the box outlived its zeno")
 			}
 		}

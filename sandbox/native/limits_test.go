@@ -122,7 +122,7 @@ func TestCoreDumps(t *testing.T) {
 }
 
 func TestProcessesAreBounded(t *testing.T) {
-	const fork = `i=0; while [ $i -lt 60 ]; do sleep 5 & i=$((i+1)); echo $i; done; echo done`
+	const fork = `i=0; while [ $i -lt 60 ]; do sleep 100 & i=$((i+1)); echo $i; done; echo done`
 	bothWays(t, func(t *testing.T, b *native.Backend) {
 		if res := sh(t, b, fork, func(s *sandbox.Spec) { s.Pids = 200 }); !strings.Contains(res.Out, "done") {
 			t.Fatalf("with enough: got %+v", res)
@@ -145,34 +145,38 @@ func TestAForkBombEnds(t *testing.T) {
 	bothWays(t, func(t *testing.T, b *native.Backend) {
 		begin := time.Now()
 		res := sh(t, b, forkBomb, func(s *sandbox.Spec) { s.Pids, s.Timeout = 64, 2*time.Second })
-		if res.KilledBy != sandbox.KilledTimeout || time.Since(begin) > 20*time.Second {
+		if res.KilledBy != sandbox.KilledTimeout || time.Since(begin) > 2*time.Minute {
 			t.Errorf("got %+v after %v", res, time.Since(begin))
 		}
 	})
 }
 
 func TestProcessorsAreBounded(t *testing.T) {
-	const busy = `python3 -c '
+	const busy = `began=$(date +%s.%N); python3 -c '
 import os, time
 for i in range(2):
     if os.fork() == 0: break
 end = time.time() + 1.5
 while time.time() < end: pass
-print(time.process_time())'; sleep 0.3`
+print(time.process_time())'; sleep 0.3; echo wall $(echo "$(date +%s.%N) $began" | awk "{print \$1 - \$2}")`
 	b := backend(t)
 	if c, _ := b.Probe(context.Background()).Find("cpus"); !strings.Contains(c.How, "cgroup v") {
 		need.Skip(t, "there is no cgroup to measure by")
 	}
 	res := sh(t, b, busy, func(s *sandbox.Spec) { s.CPUs = 0.2 })
-	total := 0.0
-	for _, f := range strings.Fields(res.Out) {
+	total, wall := 0.0, 0.0
+	used, after, _ := strings.Cut(res.Out, "wall ")
+	if _, err := fmt.Sscan(after, &wall); err != nil {
+		t.Fatalf("got %+v", res)
+	}
+	for _, f := range strings.Fields(used) {
 		var x float64
 		if _, err := fmt.Sscan(f, &x); err == nil {
 			total += x
 		}
 	}
-	if total == 0 || total > 0.9 {
-		t.Errorf("got %v seconds of processor in 1.5 s at 0.2 processors: %+v", total, res)
+	if total == 0 || total > 0.5*wall {
+		t.Errorf("got %v seconds of processor in %v s at 0.2 processors: %+v", total, wall, res)
 	}
 }
 
@@ -207,8 +211,8 @@ func TestTheVolumeIsBounded(t *testing.T) {
 	b := backend(t)
 	for name, script := range map[string]string{
 		"one file":   `head -c 64M /dev/zero > f; echo wrote $?; sleep 20`,
-		"many files": `i=0; while [ $i -lt 64 ]; do head -c 1M /dev/zero > f$i; i=$((i+1)); done; sync; sleep 20; echo done`,
-		"unlinked":   `exec 5> a; rm a; exec 6> b; rm b; exec 7> c; rm c; head -c 12M /dev/zero >&5; head -c 12M /dev/zero >&6; head -c 12M /dev/zero >&7; sync; sleep 20; echo done`,
+		"many files": `i=0; while [ $i -lt 64 ]; do head -c 1M /dev/zero > f$i; i=$((i+1)); done; sync; sleep 100; echo done`,
+		"unlinked":   `exec 5> a; rm a; exec 6> b; rm b; exec 7> c; rm c; head -c 12M /dev/zero >&5; head -c 12M /dev/zero >&6; head -c 12M /dev/zero >&7; sync; sleep 100; echo done`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := sh(t, b, script, func(s *sandbox.Spec) { s.Volume, s.Disk = "v-"+strings.ReplaceAll(name, " ", "-"), 16<<20 })

@@ -34,7 +34,7 @@ func TestRacesInAVolumeLeadNowhere(t *testing.T) {
 	b := backend(t)
 	started, ended := make(chan struct{}), make(chan sandbox.Result, 1)
 	go func() {
-		res, err := b.Run(context.Background(), sandbox.Spec{Volume: "v", Stdout: signal(started), Disk: 4 << 20, Timeout: time.Minute, Argv: []string{"sh", "-c", swap + target}})
+		res, err := b.Run(context.Background(), sandbox.Spec{Volume: "v", Stdout: signal(started), Disk: 4 << 20, Timeout: 10 * time.Minute, Argv: []string{"sh", "-c", swap + target}})
 		if err != nil {
 			t.Error(err)
 		}

@@ -76,7 +76,7 @@ func TestFullVolume(t *testing.T) {
 		t.Fatalf("got killed by %q, want the volume filled", res.KilledBy)
 	}
 	for range 50 {
-		res := sh(t, b, `sleep 10`, func(s *sandbox.Spec) { s.Disk, s.Volume = 4<<20, "v" })
+		res := sh(t, b, `sleep 100`, func(s *sandbox.Spec) { s.Disk, s.Volume = 4<<20, "v" })
 		if res.KilledBy != sandbox.KilledDisk || res.Status != "killed" {
 			t.Fatalf("got %s, killed by %q, want it killed by disk", res.Status, res.KilledBy)
 		}
@@ -101,7 +101,7 @@ func TestDiskIsCountedWhereOthersFree(t *testing.T) {
 	freed := make(chan error, 1)
 	go func() {
 		var err error
-		for range 2000 {
+		for range 24_000 {
 			if _, err = os.Stat(filepath.Join(dir, "f1")); err == nil {
 				err = os.Truncate(ballast, 0)
 				break
@@ -110,7 +110,7 @@ func TestDiskIsCountedWhereOthersFree(t *testing.T) {
 		}
 		freed <- err
 	}()
-	res := sh(t, b, `i=0; while [ $i -lt 64 ]; do head -c 262144 /dev/zero > f$i; i=$((i+1)); sleep 0.05; done; sleep 3`, func(s *sandbox.Spec) {
+	res := sh(t, b, `i=0; while [ $i -lt 64 ]; do head -c 262144 /dev/zero > f$i; i=$((i+1)); sleep 0.05; done; sleep 20`, func(s *sandbox.Spec) {
 		s.Write, s.Dir, s.Disk = []string{dir}, dir, 4<<20
 	})
 	if err := <-freed; err != nil {
