@@ -114,6 +114,9 @@ func (c *Core) verbSpawn(ctx context.Context, q control.Request, send func(any) 
 	if err != nil {
 		return err
 	}
+	if c.booting.Load() && c.role(req.Role).IsNil() {
+		return &control.Error{Kind: control.Refused, Message: fmt.Sprintf("spawn: zeno is still loading its home, and has no role %s yet; ask again when it has", req.Role)}
+	}
 	if c.waitingSpawns.Add(1) > spawnCallers {
 		c.waitingSpawns.Add(-1)
 		return &control.Error{Kind: control.Refused, Message: fmt.Sprintf("spawn: %d callers wait for theirs already; (zeno.spawn/spawn-async {…}) in zeno does not need one", spawnCallers)}
