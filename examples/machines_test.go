@@ -61,7 +61,7 @@ func runSuite(t *testing.T, f suite.File) {
 }
 
 func closeCore(t *testing.T, c *core.Core) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := c.Close(ctx); err != nil {
 		t.Errorf("close: %v", err)

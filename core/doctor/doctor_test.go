@@ -112,15 +112,22 @@ func TestAgents(t *testing.T) {
 	program(t, dir, "good", `echo "1.2.3 $HOME"; touch "$HOME/mark"`)
 	program(t, dir, "warns", `echo "WARNING: no aliases in /tmp/1.x/a: go on"; echo "warns-cli 4.5.6"`)
 	program(t, dir, "broken", `echo "cannot open shared object" >&2; exit 127`)
-	program(t, dir, "silent", `sleep 60`)
+	program(t, dir, "silent", `sleep 600`)
 	table := map[string]backend.Backend{}
 	for _, name := range []string{"good", "warns", "broken", "silent", "absent"} {
 		table[name] = backend.Backend{Name: name, Argv: []backend.Arg{{Words: []string{name}}}, Install: "npm i " + name, Tried: "9.9"}
 	}
 	path := dir + ":/usr/bin:/bin"
 	start := time.Now()
-	rep, checks := run(t, doctor.Config{Path: path, Backends: table, Timeout: 3 * time.Second})
-	if !rep.OK || time.Since(start) > 20*time.Second {
+	var rep doctor.Report
+	var checks map[string]doctor.Check
+	for _, within := range []time.Duration{3 * time.Second, 15 * time.Second, time.Minute} { // a slow machine needs more for those that answer
+		rep, checks = run(t, doctor.Config{Path: path, Backends: table, Timeout: within})
+		if checks["good"].Status == doctor.OK && checks["warns"].Status == doctor.OK && strings.Contains(checks["broken"].Detail, "cannot open") {
+			break
+		}
+	}
+	if !rep.OK || time.Since(start) > 8*time.Minute {
 		t.Errorf("got %+v after %v, want nothing required to fail", rep, time.Since(start))
 	}
 	for name, want := range map[string]struct {

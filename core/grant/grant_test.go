@@ -281,7 +281,13 @@ func TestTurns(t *testing.T) {
 		all.Wait()
 		return most.Load()
 	}
-	if n := run(false); n < 2 {
+	n := run(false)
+	for range 50 { // they need not meet at the first try
+		if n < 2 {
+			n = run(false)
+		}
+	}
+	if n < 2 {
 		t.Errorf("sessions that share nothing: got %d at once, want several, or this test shows nothing", n)
 	}
 	if n := run(true); n != 1 {

@@ -111,7 +111,7 @@ func containerd(t *testing.T) func(*testing.T, *image) {
 	must(t, daemon.Start())
 	t.Cleanup(func() { daemon.Process.Signal(os.Interrupt); daemon.Wait() })
 	for i := 0; exec.Command("ctr", "-a", dir+"/c", "version").Run() != nil; i++ {
-		if i > 300 {
+		if i > 3000 {
 			t.Fatal("containerd did not come up")
 		}
 		time.Sleep(100 * time.Millisecond)

@@ -165,7 +165,7 @@ func TestInterrupted(t *testing.T) {
 	}()
 	running := func() bool { return exec.Command("pgrep", "-f", "^busybox sleep 987").Run() == nil }
 	for i := 0; !running(); i++ {
-		if i > 600 {
+		if i > 6000 {
 			t.Fatal("the builder did not start")
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -175,7 +175,7 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
 	for i := 0; running(); i++ {
-		if i > 100 {
+		if i > 2400 {
 			t.Fatal("the builder runs on")
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -133,10 +133,10 @@ func has(argv []string, words ...string) bool {
 // until waits for something to be so.
 func until(t testing.TB, what string, so func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if so() {
 			return
 		}
 	}
-	t.Fatalf("waited 30 s for %s", what)
+	t.Fatalf("waited two minutes for %s", what)
 }

@@ -315,7 +315,7 @@ func TestInterrupted(t *testing.T) {
 			_, _ = io.Copy(io.Discard, q.Body)
 			select {
 			case <-q.Context().Done():
-			case <-time.After(20 * time.Second):
+			case <-time.After(10 * time.Minute):
 			}
 			return true
 		}
@@ -327,7 +327,7 @@ func TestInterrupted(t *testing.T) {
 	mode.Store(2)
 	start := time.Now()
 	_, err := deps.Resolve(context.Background(), deps.Config{Dir: h.dir, Cache: h.cache(), Do: do, Timeout: 300 * time.Millisecond})
-	if err == nil || !strings.Contains(err.Error(), "got no end within 300ms") || time.Since(start) > 10*time.Second {
+	if err == nil || !strings.Contains(err.Error(), "got no end within 300ms") || time.Since(start) > 2*time.Minute {
 		t.Errorf("a server that is silent: got %v after %v", err, time.Since(start))
 	}
 	if err := os.MkdirAll(filepath.Join(h.cache(), ".tmp-killed/tree"), 0o700); err != nil { // what a kill -9 leaves
