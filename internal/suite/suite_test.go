@@ -233,7 +233,7 @@ func TestCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var res []Result
+	var res Result
 	for _, within := range []time.Duration{3 * time.Second, 15 * time.Second, time.Minute} { // the first test must have ended by then
 		ctx, cancel := context.WithTimeout(t.Context(), within)
 		res, err = Run(ctx, files[0], config())
