@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -69,7 +70,7 @@ func saved(t testing.TB, name string, conf map[string]any, layers ...[]byte) str
 		names = append(names, sha(l)+"/layer.tar")
 		entries = append(entries, file(sha(l)+"/layer.tar", string(l)))
 	}
-	c, _ := json.Marshal(map[string]any{"architecture": "amd64", "os": "linux", "config": conf, "rootfs": map[string]any{"type": "layers", "diff_ids": ids}})
+	c, _ := json.Marshal(map[string]any{"architecture": runtime.GOARCH, "os": "linux", "config": conf, "rootfs": map[string]any{"type": "layers", "diff_ids": ids}})
 	m, _ := json.Marshal([]any{map[string]any{"Config": sha(c) + ".json", "RepoTags": []string{name}, "Layers": names}})
 	entries = append(entries, file(sha(c)+".json", string(c)), file("manifest.json", string(m)))
 	return written(t, tarOf(t, entries...))

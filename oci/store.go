@@ -5,9 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -61,6 +64,9 @@ func (s *Store) Load(ctx context.Context, name string, img *Image) (*Record, err
 	if err != nil {
 		return nil, err
 	}
+	if err := runnable(img); err != nil {
+		return nil, fmt.Errorf("image %s: %w", ref, err)
+	}
 	release, err := s.lock(false)
 	if err != nil {
 		return nil, err
@@ -84,6 +90,17 @@ func (s *Store) Load(ctx context.Context, name string, img *Image) (*Record, err
 		return nil, err
 	}
 	return &l.rec, nil
+}
+
+// runnable says why no box of this machine could run on an image.
+func runnable(img *Image) error {
+	if a := img.Config.Architecture; a != "" && a != runtime.GOARCH {
+		return fmt.Errorf("got one for %s, want %s, which this machine is", a, runtime.GOARCH)
+	}
+	if len(img.Layers) == 0 {
+		return errors.New("got no layers, want an image with files")
+	}
+	return nil
 }
 
 // RecordOf says what an image is, without its layers.
@@ -270,7 +287,12 @@ func (s *Store) Use(name string) (root Root, release func(), err error) {
 
 func (s *Store) root(r *Record) (Root, error) {
 	out := Root{Env: r.Env, Workdir: r.Workdir, Cmd: r.Cmd, User: r.User}
-	for _, l := range r.Layers {
+	for n, l := range r.Layers {
+		// Images name a layer twice, such as the empty one. An overlay takes a directory once: the upper of the two says all that
+		// the lower says.
+		if slices.Contains(r.Layers[n+1:], l) {
+			continue
+		}
 		if _, err := s.note(l); err != nil {
 			return out, fmt.Errorf("image %s: layer %s is missing or a part: load it again: %w", r.Name, l[:12], err)
 		}

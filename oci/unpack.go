@@ -252,7 +252,7 @@ func (u *unpacker) make(name string, h *tar.Header, r io.Reader) error {
 		return u.dir(name, h)
 	}
 	switch h.Typeflag {
-	case tar.TypeReg, tar.TypeLink, tar.TypeSymlink:
+	case tar.TypeReg, tar.TypeGNUSparse, tar.TypeLink, tar.TypeSymlink: // the reader fills the holes in
 	case tar.TypeChar, tar.TypeBlock, tar.TypeFifo:
 		u.skipped++
 		return nil

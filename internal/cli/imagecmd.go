@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -225,8 +226,17 @@ func (cmd *imageBuild) read(a *app) (oci.Spec, error) {
 // decodeEDN reads one form of plain data into a struct.
 func decodeEDN(text string, into any) error {
 	t := value.NewThread(value.NewRun(context.Background(), limit.Defaults()), value.NewEnv(value.NewNamespace("user"), nil))
-	v, err := read.New(t, text, read.Options{EDN: true}).Read()
+	forms := read.New(t, text, read.Options{EDN: true})
+	v, err := forms.Read()
+	if errors.Is(err, io.EOF) {
+		return errors.New("got nothing, want a map")
+	}
 	if err != nil {
+		return err
+	}
+	if _, err := forms.Read(); err == nil {
+		return errors.New("got more than one form, want a map and nothing behind it")
+	} else if !errors.Is(err, io.EOF) {
 		return err
 	}
 	return bind.Decode(t, v, into)
