@@ -22,7 +22,7 @@ const sendTimeout = 5 * time.Minute
 func (h *Host) httpNS() []value.Builtin {
 	return []value.Builtin{
 		def("send", "([request])", "Sends an HTTP request, a map, and gives the response, a map of :status, :headers, :body and :content-length (-1: unknown). The request has :url and may have :method (a keyword, :get by default), :headers, :body (a string or a reader), :host, :timeout (such as \"30s\"; 5 minutes by default), :max-body (the most bytes of the response's body) and :redirects (false: do not follow them).", h.send),
-		def("start-server", "([addr handler] [addr handler opts])", "Serves HTTP on a TCP address such as \"127.0.0.1:8080\" until the evaluation ends. handler gets a request, a map of :request-method, :uri, :query-string, :headers (names in lower case), :body, :scheme, :protocol, :server-name, :server-port and :remote-addr, and gives a response, a map that may have :status, :headers and :body, or a string. Options: :started, a function that is called with the address once requests are taken.", h.startServer),
+		def("start-server", "([addr handler] [addr handler opts])", "Serves HTTP on a TCP address such as \"127.0.0.1:8080\" until the evaluation ends. handler gets a request, a map of :request-method, :uri, :query-string, :headers (names in lower case), :body (a string), :scheme, :protocol, :server-name, :server-port and :remote-addr, and gives a response, a map that may have :status, :headers and :body, or a string. Options: :started, a function that is called with the address once requests are taken.", h.startServer),
 		def("start-file-server", "([addr root])", "Serves the files below root over HTTP on a TCP address until the evaluation ends.", h.startFileServer),
 	}
 }

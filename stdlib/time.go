@@ -92,7 +92,7 @@ func parseDuration(s string) int64 {
 
 func timeConstants() []Const {
 	span := func(name string, d time.Duration) Const {
-		return Const{name, value.Int(int64(d)), "A " + name + " in nanoseconds."}
+		return Const{name, value.Int(int64(d)), "One " + name + " in nanoseconds."}
 	}
 	layout := func(name, s string) Const {
 		return Const{name, value.Str(s), "The layout " + s + " for format and parse."}

@@ -112,7 +112,26 @@ func (r *yamlReader) mapping(n *yaml.Node) Value {
 		}
 		own = append(own, r.key(k), r.value(x))
 	}
+	if value.Count(r.t, value.NewMap(r.t, own...)) < len(own)/2 {
+		r.twice(n)
+	}
 	return value.NewMap(r.t, append(merged, own...)...)
+}
+
+// twice tells of a key that a map has twice, which YAML forbids: one of the two values would be lost.
+func (r *yamlReader) twice(n *yaml.Node) {
+	seen := value.EmptyMap
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		at := n.Content[i]
+		if at.Tag == "!!merge" {
+			continue
+		}
+		k := r.key(at)
+		if value.Contains(r.t, seen, k) {
+			panic(value.ArgError("read-string: line %d: got the key %s again, want each key of a map once", at.Line, value.Brief(r.t, k)))
+		}
+		seen = value.Assoc(r.t, seen, k, value.True)
+	}
 }
 
 // merge adds the entries of what << names; of a list of maps, those of earlier ones win.
