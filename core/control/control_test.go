@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/reflection-dev/zeno/core/control"
 	"github.com/reflection-dev/zeno/internal/need"
 	"github.com/reflection-dev/zeno/internal/noleak"
@@ -281,7 +283,7 @@ func TestHostileClients(t *testing.T) {
 	// One that reads nothing of a large answer.
 	slow := open()
 	_, _ = slow.Write([]byte("POST /v1/big HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"))
-	time.Sleep(600 * time.Millisecond)
+	hungUp(t, slow.(*net.UnixConn))
 	ended("reads nothing", slow)
 	// Too many: those beyond are closed at once, and there is room again when others end.
 	var many []net.Conn
@@ -301,6 +303,30 @@ func TestHostileClients(t *testing.T) {
 	}
 	for _, conn := range many {
 		_ = conn.Close()
+	}
+}
+
+// hungUp waits until the other side of a connection has closed it, and reads nothing.
+func hungUp(t *testing.T, conn *net.UnixConn) {
+	t.Helper()
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		fds := make([]unix.PollFd, 1)
+		if err := raw.Control(func(fd uintptr) {
+			fds[0].Fd = int32(fd)
+			_, _ = unix.Poll(fds, 0)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if fds[0].Revents&unix.POLLHUP != 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the connection of one that reads nothing is still open")
+		}
 	}
 }
 
