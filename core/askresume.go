@@ -109,8 +109,8 @@ func (a *asks) settle(d *ask.Desk, lead bool, slots chan struct{}) error {
 		a.take(q.ID, slots, func() { a.proceed(d, q) })
 	}
 	// What expired without an answer ends its spawn.
-	waiting, err := d.Waiting(a.ctx())
-	for _, id := range waiting {
+	stranded, err := d.Stranded(a.ctx())
+	for _, id := range stranded {
 		if qs, e := d.Of(a.ctx(), id); e == nil && len(qs) > 0 {
 			if q := qs[len(qs)-1]; q.State == ask.Expired || q.State == ask.Withdrawn {
 				a.take(q.ID, slots, func() { a.giveUp(d, q) })

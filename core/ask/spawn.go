@@ -64,10 +64,25 @@ func (d *Desk) ChangeSpawn(ctx context.Context, id string, f func(*Spawn)) error
 }
 
 // Waiting lists the spawns that are not at their end.
-func (d *Desk) Waiting(ctx context.Context) (ids []string, err error) {
+func (d *Desk) Waiting(ctx context.Context) ([]string, error) {
+	return d.spawnIDs(ctx, waiting)
+}
+
+// Stranded lists the spawns that are not at their end, and whose question expired or was taken back.
+func (d *Desk) Stranded(ctx context.Context) ([]string, error) {
+	return d.spawnIDs(ctx, stranded, Expired, Withdrawn)
+}
+
+// What lists spawns. Both must not look at those that have ended.
+const (
+	waiting  = "SELECT id FROM spawns WHERE ended = 0 ORDER BY id"
+	stranded = "SELECT s.id FROM spawns s WHERE s.ended = 0 AND EXISTS (SELECT 1 FROM asks a WHERE a.spawn = s.id AND a.spawn <> '' AND a.state IN (?, ?)) ORDER BY s.id"
+)
+
+func (d *Desk) spawnIDs(ctx context.Context, query string, args ...any) (ids []string, err error) {
 	ctx = context.WithoutCancel(ctx)
 	err = d.with(func(c *sql.Conn) error {
-		rows, err := c.QueryContext(ctx, "SELECT id FROM spawns WHERE ended = 0 ORDER BY id")
+		rows, err := c.QueryContext(ctx, query, args...)
 		if err != nil {
 			return err
 		}

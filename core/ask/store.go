@@ -43,6 +43,10 @@ CREATE TABLE steps (         -- what the journal has not yet
 ) STRICT;
 `
 
+// indexes came later; they are made where they are missing, and an older zeno keeps them. Of all spawns that ever asked a
+// few have not ended: they are looked for every second.
+const indexes = `CREATE INDEX IF NOT EXISTS spawns_open ON spawns (id) WHERE ended = 0`
+
 // openFile opens or makes the file.
 func openFile(ctx context.Context, path string) (*sql.DB, *sql.Conn, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -99,13 +103,16 @@ func prepare(ctx context.Context, conn *sql.Conn) error {
 		switch {
 		case app == 0 && have == 0:
 			_, err := conn.ExecContext(ctx, fmt.Sprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d", schema, applicationID, version))
-			return err
+			if err != nil {
+				return err
+			}
 		case app != applicationID:
 			return errors.New("got a database of another program; move it away and a new one is made")
 		case have > version:
 			return fmt.Errorf("got version %d of its tables, want at most %d; use the zeno that wrote it, or a later one", have, version)
 		}
-		return nil
+		_, err := conn.ExecContext(ctx, indexes)
+		return err
 	})
 }
 
