@@ -221,7 +221,7 @@ func TestTheValueIsInNothingZenoWrites(t *testing.T) {
 	other, _ := tlsServer(t, http.NotFoundHandler(), "echo.example") // whose certificate nobody knows
 	const box = `{:egress {:allow ["echo.example"]} :secrets [{:env "GH_TOKEN" :hosts ["echo.example"] :in [:query :body]}] :volume "v" :timeout "1m" :argv ["sh" "-c" %q]}`
 	run := func(script string) string { return fill(fmt.Sprintf("(sandbox/run "+box+")", script)) }
-	ask := `curl -sv -m20 -H "Authorization: Bearer $GH_TOKEN" "https://echo.example/?q=$GH_TOKEN" 2>&1`
+	ask := `curl -sv -m120 -H "Authorization: Bearer $GH_TOKEN" "https://echo.example/?q=$GH_TOKEN" 2>&1`
 	said := eval(t, c, run(ask+" | tee kept"))
 	if !strings.Contains(said, "echo.example Bearer $MSB_GH_TOKEN q=") {
 		t.Errorf("the box did not use the secret: %s", said)

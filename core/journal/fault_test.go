@@ -276,7 +276,7 @@ func TestABatchIsWrittenSoon(t *testing.T) {
 	s := open(t)
 	add(t, s, 3, false)
 	r := reader(t, s.conf.Path)
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if es := since(t, r2store{r}, 0, 10); len(es) == 3 {
 			return
 		}

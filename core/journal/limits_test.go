@@ -166,7 +166,7 @@ func TestABatchIsNotPutOff(t *testing.T) {
 	}()
 	defer func() { close(stop); <-done }()
 	r := reader(t, s.conf.Path)
-	for end := time.Now().Add(30 * time.Second); len(since(t, r2store{r}, 0, 100)) < 100; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); len(since(t, r2store{r}, 0, 100)) < 100; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("events that nobody asks for are not written while more come")
 		}

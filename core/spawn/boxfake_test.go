@@ -70,7 +70,7 @@ test "$ZENO_TOKEN" = '$MSB_ZENO_MCP' || found="$found token"
 test "$ZENO_API_KEY" = '$MSB_ZENO_API_KEY' || found="$found key"
 cat `+beside+` 2>/dev/null && found="$found beside"
 ls -d `+"$HOME"+`/../../../*.sock $HOME/../../../admin.token $HOME/../../other 2>/dev/null && found="$found state"
-code() { curl -s -m 5 -o /dev/null -w '%{http_code}' "$@"; }
+code() { curl -s -m 60 -o /dev/null -w '%{http_code}' "$@"; }
 own=$(code -H "Authorization: Bearer $ZENO_TOKEN" -H 'Accept: application/json, text/event-stream' -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"ping"}' $ENDPOINT)
 other=$(code -H "Authorization: Bearer $ZENO_TOKEN" http://zeno.internal/mcp/admin)
 net=$(code https://example.org)
@@ -172,7 +172,7 @@ func TestWhatNoBoxCanHold(t *testing.T) {
 
 // TestAModelOnThisHost: a plain model server on loopback, without a key, is reached by a name of its own.
 func TestAModelOnThisHost(t *testing.T) {
-	h, q, boxes, _ := fakeBoxed(t, `echo "{\"answer\":\"$URL $(curl -s -m 5 -o /dev/null -w '%{http_code}' $URL/v1/models)\"}"`)
+	h, q, boxes, _ := fakeBoxed(t, `echo "{\"answer\":\"$URL $(curl -s -m 60 -o /dev/null -w '%{http_code}' $URL/v1/models)\"}"`)
 	model := modelserver.New(modelserver.Config{})
 	t.Cleanup(model.Close)
 	q.BaseURL, q.APIKey, q.Box.Egress = strings.Replace(model.URL, "127.0.0.1", "localhost", 1), "", sandbox.Egress{}

@@ -51,7 +51,7 @@ func TestFollow(t *testing.T) {
 	go func() { done <- (&journalTail{Lines: 1, Follow: true}).Run(a) }()
 	wait := func(text string) {
 		t.Helper()
-		for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 			if b, _ := os.ReadFile(out.Name()); bytes.Contains(b, []byte(text)) {
 				return
 			}
