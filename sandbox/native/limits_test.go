@@ -63,7 +63,7 @@ time.sleep(8)' & done; wait; echo done`
 		if res.KilledBy != sandbox.KilledOOM && !strings.Contains(res.Err, "Killed") && res.PeakRSS > 160<<20 {
 			t.Errorf("got %+v, want it ended or some of it killed", res)
 		}
-		if res.Ms > 25000 {
+		if res.Ms > 120_000 {
 			t.Errorf("took %v ms", res.Ms)
 		}
 	})
