@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -30,13 +31,13 @@ func Pull(ctx context.Context, ref, arch string, lim oci.Limits) (*oci.Image, er
 		return nil, fmt.Errorf("image %s: %w", ref, err)
 	}
 	img, err := remote.Image(r, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain),
-		remote.WithPlatform(v1.Platform{OS: "linux", Architecture: arch}))
+		remote.WithTransport(shared()), remote.WithPlatform(v1.Platform{OS: "linux", Architecture: arch}))
 	if err != nil {
 		return nil, explain(ref, err)
 	}
 	out, err := taken(img, lim)
 	if err != nil {
-		return nil, fmt.Errorf("image %s: %w", ref, err)
+		return nil, explain(ref, err)
 	}
 	out.Names = []string{r.Name()}
 	return out, nil
@@ -66,9 +67,31 @@ func taken(img v1.Image, lim oci.Limits) (*oci.Image, error) {
 	var out []oci.Layer
 	for i, l := range layers {
 		out = append(out, oci.Layer{Digest: m.Layers[i].Digest.String(), Size: m.Layers[i].Size, MediaType: m.Layers[i].MediaType,
-			Open: func(context.Context) (io.ReadCloser, error) { return l.Compressed() }})
+			Open: func(context.Context) (io.ReadCloser, error) {
+				r, err := l.Compressed()
+				if err != nil {
+					return nil, err
+				}
+				return &download{r, m.Layers[i].Digest}, nil
+			}})
 	}
 	return oci.NewImage(raw, d.String(), out, lim)
+}
+
+// download is a layer on its way.
+type download struct {
+	io.ReadCloser
+	digest v1.Hash
+}
+
+// Read implements io.Reader.
+func (d *download) Read(b []byte) (int, error) {
+	n, err := d.ReadCloser.Read(b)
+	var slow net.Error
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &slow) {
+		err = fmt.Errorf("the download of %s broke off (%w): try again, layers that are whole are kept", d.digest, err)
+	}
+	return n, err
 }
 
 // explain says what to do. Errors of the library carry addresses and no credentials.
@@ -81,6 +104,9 @@ func explain(ref string, err error) error {
 		case http.StatusNotFound:
 			return fmt.Errorf("image %s: %w in the registry: check the name and the tag", ref, oci.ErrNoImage)
 		}
+	}
+	if errors.Is(err, remote.ErrSchema1) {
+		return fmt.Errorf("image %s: the registry has it in docker's schema 1 only, which nobody reads any more: push it again with a docker of today", ref)
 	}
 	return fmt.Errorf("image %s: %w", ref, err)
 }
@@ -98,7 +124,8 @@ func (s Sink) Put(ctx context.Context, img *oci.Image) error {
 	if err != nil {
 		return err
 	}
-	if err := remote.Write(r, given, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)); err != nil {
+	if err := remote.Write(r, given, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain),
+		remote.WithTransport(shared())); err != nil {
 		return explain(s.Ref, err)
 	}
 	return nil
