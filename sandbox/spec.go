@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"io"
+	"path"
 	"time"
 )
 
@@ -125,7 +126,9 @@ func (s Spec) Defaults() Spec {
 	s.Timeout = or(s.Timeout, DefaultTimeout)
 	s.TTL = or(s.TTL, DefaultTTL)
 	s.MaxOut = or(s.MaxOut, DefaultMaxOut)
-	s.Workdir = or(s.Workdir, or(s.Root.Workdir, DefaultWorkdir))
+	if s.Workdir == "" {
+		s.Workdir, s.Dir = imageWorkdir(s.Root.Workdir, s.Dir)
+	}
 	s.Seccomp = or(s.Seccomp, "default")
 	s.Egress.Default = or(s.Egress.Default, EgressNone)
 	s.User = or(s.User, s.Root.User)
@@ -133,6 +136,19 @@ func (s Spec) Defaults() Spec {
 		s.Argv = s.Root.Cmd
 	}
 	return s
+}
+
+// imageWorkdir is the working directory that an image names, and where its program starts. One that cannot be the box's own,
+// such as / or /tmp, is only where it starts.
+func imageWorkdir(own, start string) (workdir, dir string) {
+	if own == "" {
+		return DefaultWorkdir, start
+	}
+	own = path.Clean("/" + own)
+	if workdirError(own, true) == nil {
+		return own, start
+	}
+	return DefaultWorkdir, or(start, own)
 }
 
 func or[T comparable](v, def T) T {

@@ -48,6 +48,8 @@ func TestValidateNamesTheField(t *testing.T) {
 		{":workdir", func(s *sandbox.Spec) { s.Workdir = "/" }},
 		{":workdir", func(s *sandbox.Spec) { s.Workdir = "/\xff" }},
 		{":read 1", func(s *sandbox.Spec) { s.Read = []string{"/srv", "/proc/1"} }},
+		{":read 0", func(s *sandbox.Spec) { s.Read = []string{"/etc"} }},
+		{":read 1", func(s *sandbox.Spec) { s.Read = []string{"/etc/ssh", "/etc/passwd"} }},
 		{":env", func(s *sandbox.Spec) { s.Env = map[string]string{"A B": ""} }},
 		{":env", func(s *sandbox.Spec) { s.Env = map[string]string{"A": "x\x00"} }},
 		{":env", func(s *sandbox.Spec) { s.Env = map[string]string{"A": long} }},
@@ -98,5 +100,36 @@ func TestDefaultsOfAnImage(t *testing.T) {
 	s := sandbox.Spec{Root: sandbox.Root{Workdir: "/srv", Cmd: []string{"sh"}}}.Defaults()
 	if s.Workdir != "/srv" || len(s.Argv) != 1 {
 		t.Errorf("got %q %q", s.Workdir, s.Argv)
+	}
+}
+
+// Where an image says that its program works is where it does, whatever directory that is; and what an image says that
+// cannot be is refused as the image's, not as a word of the caller's.
+func TestTheWorkingDirectoryOfAnImage(t *testing.T) {
+	for own, want := range map[string][2]string{
+		"": {"/work", ""}, "/": {"/work", "/"}, "/app/": {"/app", ""}, "app": {"/app", ""}, "/usr/src/app": {"/usr/src/app", ""}, "/opt/x": {"/opt/x", ""},
+		"/tmp": {"/work", "/tmp"}, "/tmp/x": {"/tmp/x", ""}, "/etc": {"/work", "/etc"}, "/proc/1": {"/work", "/proc/1"}, "/../a": {"/a", ""}, "/dev/shm": {"/work", "/dev/shm"},
+	} {
+		s := sandbox.Spec{Argv: []string{"true"}, Image: "x:1", Root: sandbox.Root{Layers: []string{"/l"}, Workdir: own}}.Defaults()
+		if err := s.Validate(); err != nil || s.Workdir != want[0] || s.Dir != want[1] {
+			t.Errorf("%q: got %q, starting in %q, %v, want %q", own, s.Workdir, s.Dir, err, want)
+		}
+	}
+	for _, own := range []string{"/a\x00", "/" + strings.Repeat("x", 2000)} {
+		s := sandbox.Spec{Argv: []string{"true"}, Root: sandbox.Root{Layers: []string{"/l"}, Workdir: own}}.Defaults()
+		if err := s.Validate(); err == nil {
+			t.Errorf("%.20q: got no error", own)
+		}
+	}
+	for _, env := range []map[string]string{{"A": "x\x00"}, {"A\x00": ""}, {"A": strings.Repeat("x", 200<<10)}} {
+		s := sandbox.Spec{Argv: []string{"true"}, Root: sandbox.Root{Layers: []string{"/l"}, Env: env}}.Defaults()
+		var field *sandbox.FieldError
+		if err := s.Validate(); !errors.As(err, &field) || field.Field != ":image" {
+			t.Errorf("got %v, want the image named", err)
+		}
+	}
+	s := sandbox.Spec{Argv: []string{"true"}, Workdir: "/usr/src/app"}.Defaults()
+	if err := s.Validate(); err == nil {
+		t.Error("/usr/src/app without an image: got no error, want it refused: it would be the host's")
 	}
 }

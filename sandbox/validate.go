@@ -5,6 +5,7 @@ import (
 	"math"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -30,8 +31,28 @@ var (
 // ValidName says whether a body or a volume may have this name.
 func ValidName(name string) bool { return nameForm.MatchString(name) && !strings.Contains(name, "..") }
 
-// reserved are directories that the box makes itself: a volume there would hide them.
-var reserved = []string{"/proc", "/dev", "/sys", "/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/tmp", "/.msb", "/run", "/opt", "/nix"}
+// reserved are directories that the box makes itself: a volume there would hide them. In an image only machine is also
+// below: /usr/src/app is the image's own.
+var (
+	machine  = []string{"/proc", "/dev", "/sys", "/.msb"}
+	reserved = append([]string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/tmp", "/run", "/opt", "/nix"}, machine...)
+)
+
+// ownFiles are written anew for each box, and what they are in.
+var ownFiles = []string{"/etc", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf"}
+
+// workdirError says why a directory cannot be the one that a box works in.
+func workdirError(p string, image bool) error {
+	if err := checkPath(":workdir", p); err != nil {
+		return err
+	}
+	for _, r := range reserved {
+		if p == r || strings.HasPrefix(p, r+"/") && (!image || slices.Contains(machine, r)) {
+			return bad(":workdir", "got %q, want a directory outside of %s", p, r)
+		}
+	}
+	return nil
+}
 
 // Validate checks a spec that Defaults has filled in. The error names the field.
 func (s *Spec) Validate() error {
@@ -82,13 +103,8 @@ func checkProgram(s *Spec) error {
 }
 
 func checkPaths(s *Spec) error {
-	if err := checkPath(":workdir", s.Workdir); err != nil {
+	if err := workdirError(s.Workdir, s.Image != "" && s.Image != "host" || len(s.Root.Layers) > 0); err != nil {
 		return err
-	}
-	for _, r := range reserved {
-		if s.Workdir == r || strings.HasPrefix(s.Workdir, r+"/") {
-			return bad(":workdir", "got %q, want a directory outside of %s", s.Workdir, r)
-		}
 	}
 	if s.Dir != "" && s.Dir != "/" {
 		if err := checkPath("Dir", s.Dir); err != nil {
@@ -112,10 +128,13 @@ func checkShown(field string, paths []string) error {
 		if err := checkPath(fmt.Sprintf("%s %d", field, i), p); err != nil {
 			return err
 		}
-		for _, r := range []string{"/proc", "/dev", "/sys", "/.msb"} {
+		for _, r := range machine {
 			if p == r || strings.HasPrefix(p, r+"/") {
 				return bad(fmt.Sprintf("%s %d", field, i), "got %q, want a path outside of %s", p, r)
 			}
+		}
+		if slices.Contains(ownFiles, p) {
+			return bad(fmt.Sprintf("%s %d", field, i), "got %q, of which a box has its own, want another path", p)
 		}
 	}
 	return nil
@@ -132,6 +151,11 @@ func checkPath(field, p string) error {
 }
 
 func checkEnv(s *Spec) error {
+	for k, v := range s.Root.Env {
+		if strings.IndexByte(k+v, 0) >= 0 || len(k)+len(v) >= 128<<10 {
+			return bad(":image", "its variable %q: got %d bytes, want under 131072 without NUL", cut(k), len(v))
+		}
+	}
 	for k, v := range s.Env {
 		if !envForm.MatchString(k) {
 			return bad(":env", "got the name %q, want letters, digits and '_'", cut(k))

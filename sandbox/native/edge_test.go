@@ -186,3 +186,22 @@ func TestTooManyDescriptors(t *testing.T) {
 		}
 	}
 }
+
+// An image's program starts where the image says, and can write there as far as its user may.
+func TestAnImageWorksWhereItSays(t *testing.T) {
+	for own, want := range map[string]string{"/": "/", "/usr/src/app": "/usr/src/app", "/tmp": "/tmp", "app": "/app"} {
+		dir := t.TempDir()
+		for d := dir; d != "/" && d != os.TempDir(); d = filepath.Dir(d) {
+			os.Chmod(d, 0o755)
+		}
+		static(t, filepath.Join(dir, "bin"))
+		for _, volume := range []string{"", "v"} {
+			res := sh(t, backend(t), "pwd; echo x > /tmp/x; cd /work 2>/dev/null || cd "+want+"; echo y > f && echo written", func(s *sandbox.Spec) {
+				s.Volume, s.Root = volume, sandbox.Root{Layers: []string{dir}, Workdir: own, Env: map[string]string{"PATH": "/bin"}}
+			})
+			if res.Out != want+"\nwritten\n" {
+				t.Errorf("%s, volume %q: got %+v", own, volume, res)
+			}
+		}
+	}
+}

@@ -57,8 +57,12 @@ const maxPassed = 253 - 4
 // checkPassed refuses what needs more descriptors at once than a message of the kernel carries.
 func checkPassed(s *sandbox.Spec) error {
 	if n := len(s.Root.Layers) + len(s.Read) + len(s.Write) + 1; n > maxPassed {
-		return &sandbox.FieldError{Field: ":read", Text: fmt.Sprintf("got %d paths, which with the image's layers and what can be written are %d, want at most %d: name a directory that they are in",
-			len(s.Read), n, maxPassed)}
+		field := ":read"
+		if len(s.Root.Layers) > len(s.Read) {
+			field = ":image"
+		}
+		return &sandbox.FieldError{Field: field, Text: fmt.Sprintf("got %d layers and %d paths to show, want at most %d together: name directories instead of files, or an image of fewer layers",
+			len(s.Root.Layers), len(s.Read), maxPassed-1-len(s.Write))}
 	}
 	if s.Proxy == nil {
 		return nil
