@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/reflection-dev/zeno/lisp/value"
@@ -47,7 +48,12 @@ func (c Capability) Invoke(t *value.Thread, args []value.Value) value.Value { re
 func (c *Capability) invoke(t *value.Thread, args []value.Value) value.Value {
 	t.Stoppable()
 	t.HostCall() // also where the arguments do not cross: the attempt is recorded
-	return c.settle(t, c.arguments(t, args))
+	if !c.AcceptsFns {
+		return c.settle(t, c.arguments(t, args, nil))
+	}
+	lent := &atomic.Int64{}
+	defer func() { t.Lend(-lent.Load()) }()
+	return c.settle(t, c.arguments(t, args, lent))
 }
 
 // settle runs the capability with plain arguments and brings its result across.
@@ -94,11 +100,11 @@ func immediate(v value.Value) bool {
 
 // arguments realises args to plain data. They are charged as if nothing in them were shared, and held all at once: whoever
 // gets them has no limits, and may well print them.
-func (c *Capability) arguments(t *value.Thread, args []value.Value) []value.Value {
+func (c *Capability) arguments(t *value.Thread, args []value.Value, lent *atomic.Int64) []value.Value {
 	for _, a := range args {
 		if !immediate(a) {
 			plain := make([]value.Value, len(args))
-			c.realise(t, args, plain)
+			c.realise(t, args, plain, lent)
 			return plain
 		}
 	}
@@ -118,11 +124,11 @@ func (c *Capability) one(t *value.Thread, x value.Value) []value.Value {
 	return plain
 }
 
-func (c *Capability) realise(t *value.Thread, args, plain []value.Value) {
+func (c *Capability) realise(t *value.Thread, args, plain []value.Value, lent *atomic.Int64) {
 	weight := 0
 	defer func() { t.Unpin(weight) }()
 	for i, a := range args {
-		plain[i] = Plain(t, a, Crossing{What: fmt.Sprintf("%s: argument %d", c.Name, i+1), Functions: c.AcceptsFns, weight: &weight})
+		plain[i] = Plain(t, a, Crossing{What: fmt.Sprintf("%s: argument %d", c.Name, i+1), Functions: c.AcceptsFns, weight: &weight, lent: lent})
 	}
 }
 
@@ -156,9 +162,10 @@ const immediateBytes = 16
 type Crossing struct {
 	What      string // for errors: what crosses
 	Functions bool   // functions cross, wrapped: they run on their own side
-	Lossy     bool   // what is no data crosses as its printed form instead of failing
+	Lossy     bool   // what is no data crosses as the name of its kind instead of failing
 
-	weight *int // where not nil, counts what v would take if nothing in it were shared; each byte is charged and pinned
+	weight *int          // where not nil, counts what v would take if nothing in it were shared; each byte is charged and pinned
+	lent   *atomic.Int64 // counts what the functions that cross give: the capability may keep it until it returns
 }
 
 // weigh charges for v itself, not for what it holds.
@@ -238,21 +245,25 @@ func (c Crossing) coll(t *value.Thread, v value.Value) value.Value {
 		return c.sorted(t, v)
 	case k.IsMap():
 		var kvs []value.Value
+		at := t.Watch(nil)
 		value.EachKV(t, v, func(k, x value.Value) bool {
 			t.Charge(32)
 			kvs = append(kvs, Plain(t, k, c), Plain(t, x, c))
+			t.Rewatch(at, kvs)
 			return true
 		})
+		t.Unwatch()
 		return value.MarkPlain(value.NewMap(t, kvs...))
 	case k.IsSet():
 		return value.MarkPlain(value.NewSet(t, c.items(t, v)...))
 	case k == value.KindFn && c.Functions:
 		return c.function(t, v)
 	}
+	what := value.Outline(t, v) // the other side learns what it is, not what it holds
 	if c.Lossy {
-		return value.Str(value.Brief(t, v))
+		return value.Str(what)
 	}
-	panic(value.ArgError("%s: got %s (%s), want plain data", c.What, value.Brief(t, v), v.Kind()))
+	panic(value.ArgError("%s: got %s (%s), want plain data", c.What, what, v.Kind()))
 }
 
 // sorted keeps the order of a sorted collection, which its comparator, being code, must not carry across.
@@ -273,7 +284,7 @@ func (c Crossing) sorted(t *value.Thread, v value.Value) value.Value {
 
 func (c Crossing) items(t *value.Thread, v value.Value) []value.Value {
 	var out []value.Value
-	held := 0
+	held, at := 0, t.Watch(nil)
 	value.Each(t, v, func(x value.Value) bool {
 		if len(out) == cap(out) {
 			grow := 16 * (cap(out) + 8)
@@ -282,8 +293,10 @@ func (c Crossing) items(t *value.Thread, v value.Value) []value.Value {
 			held += grow
 		}
 		out = append(out, Plain(t, x, c))
+		t.Rewatch(at, out)
 		return true
 	})
+	t.Unwatch()
 	t.Unpin(held)
 	return out
 }
@@ -305,7 +318,14 @@ func (c Crossing) function(t *value.Thread, f value.Value) value.Value {
 			for i, a := range args {
 				in[i] = Plain(n, a, Crossing{What: "function: an argument"})
 			}
-			return Plain(n, n.Call(f, in...), Crossing{What: "function: its result"})
+			weight := 0
+			out := Plain(n, n.Call(f, in...), Crossing{What: "function: its result", weight: &weight})
+			if c.lent != nil {
+				c.lent.Add(int64(weight))
+				n.Lend(int64(weight))
+			}
+			n.Unpin(weight)
+			return out
 		})
 		if err != nil {
 			panic(value.WrapError(fmt.Errorf("%s: the function failed: %w", c.What, err)))

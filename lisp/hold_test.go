@@ -62,15 +62,71 @@ var keepers = []string{
 	`(flatten (map vector (range)))`,
 	`(run! identity (doall (map vector (range))))`,
 	`(pmap vector (range))`,
+
+	// A few large values, in the hands of Go code.
+	`(make-array Long 100 100 100 100 100)`,
+	`(to-array-2d (repeat (range 1000)))`,
+	`(vec (map large (range)))`,
+	`(to-array (map large (range)))`,
+	`(sort-by large (range 100000))`,
+	`(sort (map large (range)))`,
+	`((apply juxt (repeat 10000 large)) 1)`,
+	`(mapv large (vec (range 100000)))`,
+	`(mapv large (range) (range))`,
+	`(first (map huge (range 32)))`,
+	`(first (map-indexed huge (range 32)))`,
+	`(first (keep huge (range 32)))`,
+	`(first (for [i (range 32)] (huge)))`,
+	`(first (filter some? (map huge (range 32))))`,
+	`(first (map (comp huge huge) (range 32)))`,
+	`(reduce (fn [_ _] (huge)) nil (map huge (range 32)))`,
+	`(first (partition 10000 100000 (map large (range))))`,
+	`(take-last 100000 (map large (range)))`,
+	`(nth (map large (range 100000)) 99999)`,
+	`(into [] (partition-all 100000) (map large (range)))`,
+	`(into [] (partition-by (constantly 1)) (map large (range)))`,
+	`(count (distinct (map (fn [i] [i (large)]) (range))))`,
+	`(reductions conj [] (map large (range)))`,
+	`(vec (iterate large 1))`,
+	`(walk/walk large identity (apply list (range 100000)))`,
+	`(set/index (map (fn [i] {:a i :b (large)}) (range)) [:a])`,
+	`(with-out-str (pprint/print-table (repeat {:a 1})))`,
+	`(eval (vec (repeat 100000 '(quoted))))`,
+	`(eval (list* 'list (repeat 100000 '(wordy))))`,
+	`(eval (list* 'list (map (fn [i] (list 'quote (large))) (range 100000))))`,
+	`(binding [*data-readers* {'x large}] (read-string (str "[" (apply str (repeat 100000 "#x 1 ")) "]")))`,
+	`(edn/read-string {:default large} (str "[" (apply str (repeat 100000 "#x 1 ")) "]"))`,
+	`(call-each large (range 100000))`,
+	`(call-each (fn [_] (map large (range 100000))) [1])`,
+	`((fn f [n] (when (pos? n) (run! (fn [_] (f (dec n))) (huge)))) 100)`,
+	`((fn f [n] (when (pos? n) (reduce-kv (fn [_ _ _] (f (dec n))) nil (zipmap (range 50000) (range))))) 100)`,
 }
+
+// keeping is what they use: 16 KiB, and 3.2 MiB.
+const keeping = `
+	(defn large [& _] (vec (range 1000)))
+	(defn huge [& _] (vec (range 200000)))
+	(defmacro quoted [] (list 'quote (large)))
+	(defmacro wordy [] (list* 'str (range 1000)))`
 
 func TestNothingIsKeptUnmeasured(t *testing.T) {
 	need.Full(t, "takes half a minute; make test runs it")
 	rt := lisp.New()
+	env := rt.NewEnv(lisp.EnvConfig{})
+	defer env.Close()
+	mapv, err := env.Eval(context.Background(), "mapv", "t")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, code := range keepers {
 		iso := rt.NewIsolate(lisp.Limits{Bytes: 8 << 20, Steps: 4_000_000})
 		iso.Grant("grab", lisp.Capable(lisp.Capability{Name: "grab",
 			Call: func(context.Context, []value.Value) (value.Value, error) { return value.Nil, nil }}))
+		iso.Grant("call-each", lisp.Capable(lisp.Capability{Name: "call-each", AcceptsFns: true,
+			Call: func(ctx context.Context, args []value.Value) (value.Value, error) { return env.Call(ctx, mapv, args...) }}))
+		if res := iso.Eval(context.Background(), keeping); res.Err != nil {
+			t.Fatal(res.Err)
+		}
 		peak := watchHeap(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 			defer cancel()

@@ -22,6 +22,8 @@ type analyser struct {
 	asked  *value.Symbol // the head of the form that is looked at
 	found  *value.Var    // what asked means
 	from   *value.Pos    // the macro call whose expansion is being analysed; nil: none
+	kept   []value.Value // the constants of the code so far
+	watch  int           // the watch of kept
 }
 
 func newAnalyser(t *value.Thread) *analyser {
@@ -36,6 +38,7 @@ func newAnalyser(t *value.Thread) *analyser {
 // analyse turns a form into a node.
 func (a *analyser) analyse(form value.Value, c ctx) node {
 	a.t.Step()
+	a.t.Pin(formBytes)
 	a.fn.forms++
 	switch form.Kind() {
 	case value.KindSymbol:
@@ -114,7 +117,9 @@ func (a *analyser) list(form value.Value, c ctx) node {
 	if next, expanded := expand1(a.t, form, value.Nil, a); expanded {
 		saved := a.from
 		a.expanding(form)
+		a.t.Push(1)[0] = next
 		n := a.analyse(next, c)
+		a.t.Pop(1)
 		a.from = saved
 		return n
 	}

@@ -24,12 +24,17 @@ func evalIn(t *value.Thread, form value.Value, from *value.Pos) value.Value {
 	form = a.topExpand(form)
 	if forms, ok := topDo(t, form); ok { // a macro defined by one form of a top-level do serves the next
 		v := value.Nil
+		t.Watch(forms)
 		for _, f := range forms {
 			v = evalIn(t, f, a.from)
 		}
+		t.Unwatch()
 		t.Leave()
 		return v
 	}
+	pinned := t.Pinned()
+	t.Push(1)[0] = form
+	a.watch = t.Watch(nil)
 	n := a.analyse(form, ctxReturn)
 	size := a.fn.size
 	if a.locals {
@@ -40,6 +45,9 @@ func evalIn(t *value.Thread, form value.Value, from *value.Pos) value.Value {
 	clear(f)
 	v := run(t, f)
 	t.Pop(size)
+	t.Unwatch()
+	t.Pop(1)
+	t.Unpin(int(t.Pinned() - pinned))
 	t.Leave()
 	return v
 }

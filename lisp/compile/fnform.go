@@ -41,7 +41,7 @@ func (a *analyser) fnNode(form value.Value, name *value.Symbol, args []value.Val
 		n.captures = append(n.captures, &localNode{l: l})
 	}
 	n.held = held(n.arities)
-	a.fn.keep(n.held)
+	a.keep(n.held)
 	return n
 }
 

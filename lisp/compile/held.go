@@ -27,17 +27,19 @@ func held(arities []*arity) value.Value {
 	return value.NewHost("code", c)
 }
 
-// keep notes a constant that the code then keeps.
-func (f *fnScope) keep(v value.Value) {
+// keep notes a constant that the code then keeps. It counts as alive from here on, until the code has run.
+func (a *analyser) keep(v value.Value) {
 	switch v.Kind() {
 	case value.KindNil, value.KindBool, value.KindInt, value.KindFloat, value.KindChar:
 		return
 	}
-	f.consts = append(f.consts, v)
+	a.fn.consts = append(a.fn.consts, v)
+	a.kept = append(a.kept, v)
+	a.t.Rewatch(a.watch, a.kept)
 }
 
 // constant makes the node of a value that stands in the code.
 func (a *analyser) constant(v value.Value) node {
-	a.fn.keep(v)
+	a.keep(v)
 	return &constNode{v}
 }

@@ -172,10 +172,12 @@ func nested(t *Thread, elem value.Elem, dims []Value) Value {
 	}
 	t.Enter()
 	a := value.NewArray(t, value.ElemObject, n)
-	for i := range n {
-		t.Step()
-		value.As[value.Array](a).Set(i, nested(t, elem, dims[1:]))
-	}
+	t.Holding(a, func() {
+		for i := range n {
+			t.Step()
+			value.As[value.Array](a).Set(i, nested(t, elem, dims[1:]))
+		}
+	})
 	t.Leave()
 	return a
 }
@@ -185,11 +187,14 @@ func toArray(t *Thread, coll Value) Value {
 }
 
 func toArray2D(t *Thread, coll Value) Value {
-	rows := value.ToSlice(t, coll)
-	for i, r := range rows {
-		rows[i] = toArray(t, r)
-	}
-	return value.NewArrayOwned(value.ElemObject, rows)
+	rows := toArray(t, coll)
+	t.Holding(rows, func() {
+		a := value.As[value.Array](rows)
+		for i := range a.Len() {
+			a.Set(i, toArray(t, a.Get(i)))
+		}
+	})
+	return rows
 }
 
 func intoArray(t *Thread, typ, coll Value) Value {

@@ -155,10 +155,12 @@ func juxtFn(t *Thread, args []Value) Value {
 	all := func(t *Thread, call func(f Value) Value) Value {
 		t.Charge(16 * len(fs))
 		out := make([]Value, len(fs))
+		t.Watch(out)
 		for i, f := range fs {
 			t.Step()
 			out[i] = call(f)
 		}
+		t.Unwatch()
 		return value.NewVectorOwned(t, out)
 	}
 	c := &closure{name: "juxt",

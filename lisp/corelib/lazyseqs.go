@@ -29,7 +29,10 @@ func chunkwise(t *Thread, coll Value, each func(t *Thread, xs []Value) []Value, 
 		if xs, rest, ok := value.ChunkOf(t, s); ok {
 			t.Steps(len(xs))
 			t.Charge(16 * len(xs))
-			return chunkThen(t, each(t, xs), chunkwise(t, rest, each, held...))
+			t.Watch(xs)
+			out := each(t, xs)
+			t.Unwatch()
+			return chunkThen(t, out, chunkwise(t, rest, each, held...))
 		}
 		return oneByOne(t, s, each, held)
 	}, append(held[:len(held):len(held)], coll)...)
@@ -67,9 +70,11 @@ func lazyMap(t *Thread, f, coll Value) Value {
 	call := calling1(f)
 	return chunkwise(t, coll, func(t *Thread, xs []Value) []Value {
 		out := make([]Value, len(xs))
+		t.Watch(out)
 		for i, x := range xs {
 			out[i] = call(t, x)
 		}
+		t.Unwatch()
 		return out
 	}, f)
 }
@@ -91,11 +96,13 @@ func lazyKeep(t *Thread, f, coll Value) Value {
 	call := calling1(f)
 	return chunkwise(t, coll, func(t *Thread, xs []Value) []Value {
 		out := make([]Value, 0, len(xs))
+		t.Watch(out[:len(xs)])
 		for _, x := range xs {
 			if v := call(t, x); !v.IsNil() {
 				out = append(out, v)
 			}
 		}
+		t.Unwatch()
 		return out
 	}, f)
 }
@@ -114,11 +121,15 @@ func indexed(t *Thread, f, coll Value, i int64, keepNil bool) Value {
 		t.Steps(len(xs))
 		t.Charge(16 * len(xs))
 		out := make([]Value, 0, len(xs))
+		t.Watch(xs)
+		t.Watch(out[:len(xs)])
 		for j, x := range xs {
 			if v := t.Call2(f, value.Int(i+int64(j)), x); keepNil || !v.IsNil() {
 				out = append(out, v)
 			}
 		}
+		t.Unwatch()
+		t.Unwatch()
 		more := indexed(t, f, rest, i+int64(len(xs)), keepNil)
 		if !ok && len(out) == 1 {
 			return value.Cons(t, out[0], more)
@@ -132,10 +143,14 @@ func lazyMapN(t *Thread, f Value, colls []Value) Value {
 	return lazily(t, func(t *Thread) Value {
 		t.Charge(32 * len(colls))
 		firsts, rests := make([]Value, len(colls)), make([]Value, len(colls))
+		t.Watch(firsts)
+		t.Watch(rests)
 		for i, c := range colls {
 			t.Step()
 			s := value.Seq(t, c)
 			if s.IsNil() {
+				t.Unwatch()
+				t.Unwatch()
 				return s
 			}
 			firsts[i], rests[i] = s, s
@@ -143,7 +158,10 @@ func lazyMapN(t *Thread, f Value, colls []Value) Value {
 		for i, s := range rests {
 			firsts[i], rests[i] = value.First(t, s), value.Rest(t, s)
 		}
-		return value.Cons(t, t.Call(f, firsts...), lazyMapN(t, f, rests))
+		x := t.Call(f, firsts...)
+		t.Unwatch()
+		t.Unwatch()
+		return value.Cons(t, x, lazyMapN(t, f, rests))
 	}, append(colls[:len(colls):len(colls)], f)...)
 }
 

@@ -136,12 +136,16 @@ func (p *partition) lazy(t *Thread, coll Value) Value {
 			if !p.padded {
 				return value.Nil
 			}
+			t.Watch(xs)
 			xs = append(xs, firsts(t, p.n-int64(len(xs)), p.pad)...)
+			t.Unwatch()
 			return value.NewList(t, p.part(t, xs))
 		}
 		var rest Value
 		if p.step > 0 {
+			t.Watch(xs)
 			rest = nthRest(t, p.step, s)
+			t.Unwatch()
 		} else {
 			rest = s
 		}
@@ -162,15 +166,18 @@ func firsts(t *Thread, n int64, coll Value) []Value {
 		return nil
 	}
 	var xs []Value
+	at := t.Watch(nil)
 	value.Each(t, coll, func(x Value) bool {
 		if len(xs) == cap(xs) {
 			grow := int(min(n-int64(len(xs)), int64(max(8, len(xs)))))
 			t.Charge(16 * (len(xs) + grow))
 			xs = append(make([]Value, 0, len(xs)+grow), xs...)
+			t.Rewatch(at, xs[:cap(xs)])
 		}
 		xs = append(xs, x)
 		return int64(len(xs)) < n
 	})
+	t.Unwatch()
 	return xs
 }
 

@@ -50,17 +50,21 @@ func forStep(t *value.Thread, f, coll value.Value) value.Value {
 func forChunk(t *value.Thread, f value.Value, chunk []value.Value) (out []value.Value, stopped bool) {
 	t.Charge(16 * len(chunk))
 	out = make([]value.Value, 0, len(chunk))
+	t.Watch(chunk)
+	t.Watch(out[:len(chunk)])
 	for _, x := range chunk {
 		t.Step()
-		switch y := t.Call1(f, x); y {
-		case forSkip:
-		case forStop:
-			return out, true
-		default:
+		y := t.Call1(f, x)
+		if stopped = y == forStop; stopped {
+			break
+		}
+		if y != forSkip {
 			out = append(out, y)
 		}
 	}
-	return out, false
+	t.Unwatch()
+	t.Unwatch()
+	return out, stopped
 }
 
 // nextChunk parts a seq into its first chunk, of one element where it has none, and the rest.

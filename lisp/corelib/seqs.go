@@ -109,13 +109,13 @@ func position(t *Thread, n Value) (int, bool) {
 
 func nth2(t *Thread, coll, n Value) Value {
 	i, ok := position(t, n)
+	if coll.IsNil() { // asked before: a long seq is not held while it is walked
+		return coll
+	}
 	if ok {
 		if v, ok := value.Nth(t, coll, i); ok {
 			return v
 		}
-	}
-	if coll.IsNil() {
-		return coll
 	}
 	panic(value.Errorf("IndexOutOfBoundsException", "nth: got index %s, which is outside of the collection", value.Brief(t, n)))
 }
@@ -219,11 +219,15 @@ func takeLast(t *Thread, n, coll Value) Value {
 	if value.Counted(s) {
 		return value.Seq(t, nthRest(t, int64(value.Count(t, s))-k, s))
 	}
+	held := t.Push(1)
+	held[0] = s
 	lead := nthRest(t, k, s)
 	for lead = value.Seq(t, lead); !lead.IsNil(); lead = value.Next(t, lead) {
 		t.Step()
 		s = value.Next(t, s)
+		held[0] = s
 	}
+	t.Pop(1)
 	return s
 }
 

@@ -129,17 +129,17 @@ func renameKeys(t *Thread, m, kmap Value) Value {
 }
 
 func index(t *Thread, rel, ks Value) Value {
-	out := value.EmptyMap
+	out := newCollector(t, value.EmptyMap)
 	value.Each(t, rel, func(m Value) bool {
 		k := selectKeys(t, m, ks)
-		s, ok := value.Get(t, out, k)
+		s, ok := out.get(k)
 		if !ok {
 			s = value.EmptySet
 		}
-		out = value.Assoc(t, out, k, value.Conj(t, s, m))
+		out.put(k, value.Conj(t, s, m))
 		return true
 	})
-	return out
+	return out.done()
 }
 
 func joinRels(t *Thread, a, b Value) Value {
@@ -168,16 +168,19 @@ func joinBy(t *Thread, a, b, km Value) Value {
 
 // merged merges each map of rel with those that idx has under its key.
 func merged(t *Thread, rel, idx Value, keyOf func(m Value) Value) Value {
-	out := value.EmptySet
+	t.Push(1)[0] = idx
+	out := newCollector(t, value.EmptySet)
 	value.Each(t, rel, func(m Value) bool {
 		found, _ := value.Get(t, idx, keyOf(m))
 		value.Each(t, found, func(x Value) bool {
-			out = value.Conj(t, out, value.Conj(t, x, m))
+			out.add(value.Conj(t, x, m))
 			return true
 		})
 		return true
 	})
-	return out
+	set := out.done()
+	t.Pop(1)
+	return set
 }
 
 func mapInvert(t *Thread, m Value) Value {

@@ -31,7 +31,7 @@ func (r *Reader) applyTag(from int, tag value.Value, name string, form value.Val
 	}
 	if r.opts.Tags != nil {
 		if f := r.opts.Tags(name); f != nil {
-			return f(r.t, form), nil
+			return r.call(func() value.Value { return f(r.t, form) }), nil
 		}
 	}
 	switch name {
@@ -41,10 +41,19 @@ func (r *Reader) applyTag(from int, tag value.Value, name string, form value.Val
 		return r.literal(from, form, value.ParseUUID, `a UUID such as #uuid "00000000-0000-0000-0000-000000000001"`)
 	}
 	if r.opts.Default != nil {
-		return r.opts.Default(r.t, tag, form), nil
+		return r.call(func() value.Value { return r.opts.Default(r.t, tag, form) }), nil
 	}
 	e := r.errorf(from, "tag: got #%s, want a tag with a reader function: inst and uuid have one", shown(name))
 	return value.Nil, e
+}
+
+// call runs a reader function of the program's. What such functions gave before it counts as alive meanwhile: it may be
+// larger than its text.
+func (r *Reader) call(f func() value.Value) value.Value {
+	r.t.Watch(r.stack)
+	v := f()
+	r.t.Unwatch()
+	return v
 }
 
 // literal reads the text of a built-in tag.

@@ -141,23 +141,61 @@ func (it *Iter) generate(t *Thread) (Value, bool) {
 	return x, true
 }
 
-// Each gives every element of coll, which may be anything seqable, to f, until f says false.
+// Each gives every element of coll, which may be anything seqable, to f, until f says false. What is still to come counts as
+// alive meanwhile, and of a seq nothing else: it may be long, and computed as it is walked.
 func Each(t *Thread, coll Value, f func(Value) bool) {
-	if coll.Kind() == KindVector {
+	held := t.Push(1)
+	switch k := coll.Kind(); {
+	case k == KindVector:
+		held[0] = coll
 		As[Vector](coll).Each(t, f)
-		return
-	}
-	it := NewIter(coll)
-	for {
-		x, ok := it.Next(t)
-		if !ok || !f(x) {
-			return
+	case k.IsSeq() && k != KindMapSeq:
+		eachOfSeq(t, coll, held, f)
+	default:
+		held[0] = coll
+		it := NewIter(coll)
+		for {
+			x, ok := it.Next(t)
+			if !ok || !f(x) {
+				break
+			}
 		}
 	}
+	held[0] = Value{}
+	t.Pop(1)
 }
 
-// EachKV gives every entry of a map or record to f, until f says false. nil has none.
+// eachOfSeq keeps what follows in held, and the part at hand watched.
+func eachOfSeq(t *Thread, coll Value, held []Value, f func(Value) bool) {
+	it, at, last := NewIter(coll), t.Watch(nil), 0
+	for {
+		if last == 0 {
+			held[0] = Value{} // the next part is computed now
+		}
+		x, ok := it.Next(t)
+		if !ok {
+			break
+		}
+		n := len(it.xs)
+		if n >= last {
+			held[0] = it.rest
+			t.Rewatch(at, it.xs)
+		}
+		if last = n; !f(x) {
+			break
+		}
+	}
+	t.Unwatch()
+}
+
+// EachKV gives every entry of a map or record, which counts as alive meanwhile, to f, until f says false. nil has none.
 func EachKV(t *Thread, m Value, f func(k, v Value) bool) {
+	t.Push(1)[0] = m
+	entries(t, m, f)
+	t.Pop(1)
+}
+
+func entries(t *Thread, m Value, f func(k, v Value) bool) {
 	switch m.Kind() {
 	case KindNil:
 	case KindArrayMap:
@@ -188,6 +226,7 @@ func ToSlice(t *Thread, coll Value) []Value {
 	}
 	xs := make([]Value, 0, n)
 	pinned := 0
+	at := t.Watch(xs[:cap(xs)])
 	Each(t, coll, func(x Value) bool {
 		if len(xs) == cap(xs) {
 			grow := max(16, len(xs))
@@ -195,10 +234,12 @@ func ToSlice(t *Thread, coll Value) []Value {
 			t.Pin(grow * valueBytes)
 			pinned += grow * valueBytes
 			xs = append(make([]Value, 0, len(xs)+grow), xs...)
+			t.Rewatch(at, xs[:cap(xs)])
 		}
 		xs = append(xs, x)
 		return true
 	})
+	t.Unwatch()
 	t.Unpin(pinned)
 	return xs
 }

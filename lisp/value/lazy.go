@@ -93,7 +93,9 @@ func (l *LazySeq) step(t *Thread) Value {
 	} else if g := l.run.Load(); g != nil {
 		t.Step()
 		t.Enter()
+		t.Watch(g.held)
 		v = g.f(t)
+		t.Unwatch()
 		t.Leave()
 	} else {
 		return l.val

@@ -160,6 +160,9 @@ func (e *Env) Trim(t *Thread) bool {
 	return true
 }
 
+// Lend counts n bytes, which may be less than 0, of what the evaluation's functions gave to code of the host.
+func (t *Thread) Lend(n int64) { t.Run.lent.Add(n) }
+
 // Pin counts n bytes that a Go builder holds outside the Lisp stack, until Unpin.
 func (t *Thread) Pin(n int) { t.pinned += int64(n) }
 
@@ -190,6 +193,7 @@ func (m *Marker) roots() {
 	}
 	m.state(t.Env)
 	m.drain()
+	m.total += t.Run.lent.Load()
 	for _, x := range m.still {
 		m.thread(x)
 	}
@@ -204,6 +208,9 @@ func (m *Marker) thread(x *Thread) {
 	}
 	m.Slots(x.stack[:x.sp])
 	m.Slots(x.roots)
+	for _, xs := range x.watched {
+		m.Slots(xs)
+	}
 	x.Binds.Mark(m)
 	x.tx.mark(m)
 	m.drain()

@@ -93,7 +93,7 @@ func countSeq(t *Thread, v Value) int {
 }
 
 // Nth gives element i of a vector, seq, string or nil; false if there is none.
-func Nth(t *Thread, coll Value, i int) (Value, bool) {
+func Nth(t *Thread, coll Value, i int) (x Value, ok bool) {
 	switch k := coll.Kind(); k {
 	case KindNil:
 		return Nil, false
@@ -138,13 +138,16 @@ func Nth(t *Thread, coll Value, i int) (Value, bool) {
 	if i < 0 {
 		return Nil, false
 	}
-	it := NewIter(coll)
-	for ; ; i-- {
-		x, ok := it.Next(t)
-		if !ok || i == 0 {
-			return x, ok
-		}
+	found := false
+	Each(t, coll, func(y Value) bool {
+		x, found = y, i == 0
+		i--
+		return !found
+	})
+	if !found {
+		x = Nil
 	}
+	return x, found
 }
 
 func (s *String) nth(t *Thread, i int) (Value, bool) {

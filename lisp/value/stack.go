@@ -55,7 +55,7 @@ func (t *Thread) shrink() {
 
 // Mark is a point to unwind to.
 type Mark struct {
-	depth, sp, segs, calls int
+	depth, sp, segs, calls, watched int
 	pinned                 int64
 	binds                  *Bindings
 	pos                    *Pos
@@ -63,7 +63,7 @@ type Mark struct {
 
 // Mark remembers where the thread is, for Unwind after a recovered panic.
 func (t *Thread) Mark() Mark {
-	return Mark{t.depth, t.sp, len(t.segs), len(t.calls), t.pinned, t.Binds, t.Pos}
+	return Mark{t.depth, t.sp, len(t.segs), len(t.calls), len(t.watched), t.pinned, t.Binds, t.Pos}
 }
 
 // Unwind takes the thread back to m.
@@ -73,6 +73,7 @@ func (t *Thread) Unwind(m Mark) {
 	}
 	t.depth, t.sp, t.pinned, t.Binds, t.Pos = m.depth, m.sp, m.pinned, m.binds, m.pos
 	t.calls = t.calls[:m.calls]
+	t.unwatch(m.watched)
 }
 
 // EnterCall opens a frame of n slots for a call of c: it charges the step and the depth, and notes the call for stack

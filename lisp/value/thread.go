@@ -33,6 +33,7 @@ type Run struct {
 	names   atomic.Int64 // kept by an Interner for an isolate
 
 	live  liveMeter
+	lent  atomic.Int64 // bytes that functions of the isolate gave to capabilities that still run
 	crew  crew // the threads, once there are several
 	clock hostClock
 
@@ -120,6 +121,7 @@ type Thread struct {
 
 	pinned int64         // bytes held by running builders
 	asked  int64         // bytes charged for, which it is about to build
+	watched [][]Value    // what Go code holds while it or Lisp code builds more: see Watch
 	roots  []Value       // what Go code that runs the thread holds: the function of a future, the action of an agent
 	held   atomic.Int64  // bytes that the last measurement found on this thread and no other
 	due    bool          // it is time to measure, or to stand still for it
@@ -135,6 +137,7 @@ type Thread struct {
 	// What a small evaluation needs, in the same allocation.
 	firstStack [smallStack]Value
 	firstCalls [smallCalls]Frame
+	firstWatch [2][]Value
 }
 
 type segment struct {
@@ -158,7 +161,7 @@ func NewThread(r *Run, env *Env) *Thread {
 
 func (t *Thread) start(r *Run, env *Env) {
 	t.Run, t.Context, t.Env, t.limit = r, r.Context, env, r.Limits.Depth
-	t.stack, t.calls = t.firstStack[:], t.firstCalls[:0]
+	t.stack, t.calls, t.watched = t.firstStack[:], t.firstCalls[:0], t.firstWatch[:0]
 }
 
 // Fork makes a thread of the same evaluation with the same dynamic bindings, for a future.
