@@ -5,7 +5,7 @@ import "fmt"
 // Limits bound what an image may be. The zero value of a field is its default, never "unbounded".
 type Limits struct {
 	Bytes   int64 // of all layers, unpacked; default 32 GiB
-	Entries int   // files, directories and links of all layers; default 2 million
+	Entries int   // files, directories and links of all layers, with names of 256 bytes in the mean; default 2 million
 	Layers  int   // default 256
 	Meta    int64 // bytes of one manifest, index or configuration; default 8 MiB
 	Name    int   // bytes of a path in a layer; default 4096

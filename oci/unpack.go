@@ -22,11 +22,18 @@ type budget struct {
 	bytes   int64 // of tars
 	files   int64 // of files: a sparse file is larger than what the tar has of it
 	entries int
+	names   int64 // bytes: those of directories are held in memory until a layer is done
 }
 
-func (b *budget) entry() error {
+// meanName bounds the bytes of all names together, by the number of entries that there may be.
+const meanName = 256
+
+func (b *budget) entry(name string) error {
 	if b.entries++; b.entries > b.limits.Entries {
 		return &LimitError{"files and directories", int64(b.entries), int64(b.limits.Entries)}
+	}
+	if b.names += int64(len(name)); b.names > meanName*int64(b.limits.Entries) {
+		return &LimitError{"bytes of names", b.names, meanName * int64(b.limits.Entries)}
 	}
 	return nil
 }
@@ -118,7 +125,7 @@ const (
 )
 
 func (u *unpacker) entry(h *tar.Header, r io.Reader) error {
-	if err := u.budget.entry(); err != nil {
+	if err := u.budget.entry(h.Name); err != nil {
 		return err
 	}
 	name, err := u.clean(h.Name)
@@ -214,7 +221,7 @@ func (u *unpacker) parent(dir string) (string, error) {
 }
 
 func (u *unpacker) implied(name string) error {
-	if err := u.budget.entry(); err != nil {
+	if err := u.budget.entry(name); err != nil {
 		return err
 	}
 	gone := u.whiteouts[name]

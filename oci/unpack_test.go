@@ -126,6 +126,10 @@ func TestImageLimits(t *testing.T) {
 	big := tarOf(t, file("big", strings.Repeat("x", 1<<20)))
 	many := tarOf(t, file("a", ""), file("b", ""), file("c", ""))
 	long := tarOf(t, file(strings.Repeat("d/", 40)+"f", ""))
+	var names []tar.Header // few, but of directories of long ones, which are held in memory
+	for i := range 50 {
+		names = append(names, dir(strings.Repeat(strings.Repeat("n", 200)+"/", 15)+string(rune('a'+i))))
+	}
 	for _, c := range []struct {
 		what  string
 		lim   oci.Limits
@@ -133,6 +137,7 @@ func TestImageLimits(t *testing.T) {
 	}{
 		{"bytes", oci.Limits{Bytes: 1 << 19}, big},
 		{"entries", oci.Limits{Entries: 2}, many},
+		{"names", oci.Limits{Entries: 200}, tarOf(t, names...)},
 		{"depth", oci.Limits{Depth: 8}, long},
 		{"name", oci.Limits{Name: 20}, long},
 	} {
