@@ -205,3 +205,35 @@ func TestAnImageWorksWhereItSays(t *testing.T) {
 		}
 	}
 }
+
+// Whoever runs something in a body that begins or ends just now is told that it is not running, or runs it.
+func TestExecAroundTheLifeOfABody(t *testing.T) {
+	b := backend(t)
+	ran := 0
+	for range 40 {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			if res, err := b.Run(context.Background(), sandbox.Spec{Name: "x", Argv: []string{"sleep", "0.02"}}); err != nil || res.Status != "ok" {
+				t.Errorf("the body: got %+v %v", res, err)
+			}
+		}()
+		for over := false; !over; {
+			_, err := b.Exec(context.Background(), "x", sandbox.ExecSpec{Argv: []string{"true"}})
+			if _, none := err.(*sandbox.NoBody); err != nil && !none {
+				t.Errorf("got %v, want it run or no body", err)
+			}
+			if err == nil {
+				ran++
+			}
+			select {
+			case <-ended:
+				over = true
+			default:
+			}
+		}
+	}
+	if ran == 0 {
+		t.Error("got nothing run, want some")
+	}
+}

@@ -2,7 +2,6 @@ package native
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"syscall"
 	"time"
@@ -14,11 +13,12 @@ import (
 // Exec implements sandbox.Backend: stage two starts the program from the thread that started the first one, so that the
 // same constraints hold.
 func (b *Backend) Exec(ctx context.Context, name string, spec sandbox.ExecSpec) (sandbox.Result, error) {
-	b.mu.Lock()
-	y := b.bodies[name]
-	b.mu.Unlock()
+	y := b.body(name)
 	if y == nil {
-		return sandbox.Result{}, b.elsewhere(ctx, name)
+		err := b.elsewhere(ctx, name)
+		if y = b.body(name); y == nil { // it may have begun since
+			return sandbox.Result{}, err
+		}
 	}
 	if y.guest {
 		return sandbox.Result{}, &sandbox.Unenforceable{Backend: "native", What: "exec with :runtime :runsc",
@@ -79,7 +79,7 @@ func (y *body) exec(ctx context.Context, s *sandbox.Spec) (sandbox.Result, error
 	p := stage2.Program{ID: id, Argv: s.Argv, Env: environment(&merged), Dir: s.Workdir}
 	if err := y.proc.sendText(stage2.MsgProgram, p.Encode(), int(r.child[0].Fd()), int(r.child[1].Fd()), int(r.child[2].Fd())); err != nil {
 		y.finish(id, outcome{})
-		return sandbox.Result{}, errors.Join(&sandbox.NoBody{Name: s.Name}, err)
+		return sandbox.Result{}, &sandbox.NoBody{Name: s.Name} // it has just ended
 	}
 	r.closeChild()
 	y.b.event("exec", s.Name, "%q", s.Argv)

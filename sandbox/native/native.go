@@ -65,11 +65,16 @@ func (b *Backend) Name() string { return "native" }
 // Volumes is the store of volumes.
 func (b *Backend) Volumes() *volume.Store { return b.cfg.Volumes }
 
+// body gives the live body of that name, or nil.
+func (b *Backend) body(name string) *body {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bodies[name]
+}
+
 // Stop ends a body, also one of another zeno on the same state directory.
 func (b *Backend) Stop(ctx context.Context, name string) error {
-	b.mu.Lock()
-	body := b.bodies[name]
-	b.mu.Unlock()
+	body := b.body(name)
 	if body == nil {
 		return b.stopForeign(ctx, name)
 	}
