@@ -36,7 +36,7 @@ func colls() []Def {
 		{Name: "vec", Arglists: "([coll])", Doc: "A vector of the elements of coll.", F1: vec},
 		{Name: "subvec", Arglists: "([v start] [v start end])", Doc: "The vector of the elements from start until end, the end of v by default.", F2: subvec2, F3: subvec3},
 		{Name: "hash-map", Arglists: "([& keyvals])", Doc: "A map of keys and values in turn.", N: func(t *Thread, args []Value) Value { return value.NewMap(t, args...) }},
-		{Name: "array-map", Arglists: "([& keyvals])", Doc: "A map of keys and values in turn; a small one keeps their order.", N: func(t *Thread, args []Value) Value { return value.NewMap(t, args...) }},
+		{Name: "array-map", Arglists: "([& keyvals])", Doc: "A map of keys and values in turn, which keeps their order as long as there are no more than 64 and no key is added.", N: func(t *Thread, args []Value) Value { return value.NewOrderedMap(t, args) }},
 		{Name: "seq-to-map-for-destructuring", Arglists: "([s])", Doc: "The map that a seq of keyword arguments stands for.", F1: seqToMap},
 		{Name: "hash-set", Arglists: "([& keys])", Doc: "A set of the arguments.", N: func(t *Thread, args []Value) Value { return value.NewSet(t, args...) }},
 		{Name: "set", Arglists: "([coll])", Doc: "A set of the distinct elements of coll.", F1: toSet},

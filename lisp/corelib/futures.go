@@ -160,7 +160,12 @@ func send(t *Thread, args []Value) Value {
 	a := agentOf(t, "send", args[0])
 	t.Charge(16 * len(args))
 	call := append([]Value(nil), args[1:]...) // the function and the arguments after the old state
-	a.Send(t, func(t *Thread, old Value) Value { return callWith(t, call[0], old, call[1:]) }, call...)
+	a.Send(t, func(t *Thread, old Value) Value {
+		if v := t.Env.Core.Var("*agent*"); v != nil { // the thread of the agent puts its bindings back
+			t.Bind([]*value.Var{v}, []Value{value.Of(a)})
+		}
+		return callWith(t, call[0], old, call[1:])
+	}, call...)
 	return args[0]
 }
 

@@ -20,7 +20,8 @@ type HashMap struct {
 }
 
 const (
-	arrayMapMax   = 8 // entries
+	arrayMapMax   = 8  // entries
+	orderedMax    = 64 // entries of a map that is asked to keep its order
 	arrayMapBytes = 48
 	hashMapBytes  = 48
 )
@@ -161,6 +162,16 @@ func NewMap(t *Thread, kvs ...Value) Value { return newMap(t, kvs, false) }
 
 // NewMapLiteral makes a map of keys and values in turn; two equal keys are an error.
 func NewMapLiteral(t *Thread, kvs []Value) Value { return newMap(t, kvs, true) }
+
+// NewOrderedMap makes a map of keys and values in turn that keeps their order, unless there are more than 64: looking up
+// goes along them.
+func NewOrderedMap(t *Thread, kvs []Value) Value {
+	if len(kvs)%2 != 0 || len(kvs) <= 2*arrayMapMax || len(kvs) > 2*orderedMax {
+		return newMap(t, kvs, false)
+	}
+	t.Steps(len(kvs) / 2)
+	return newSmallMap(t, kvs, false)
+}
 
 func newMap(t *Thread, kvs []Value, literal bool) Value {
 	if len(kvs)%2 != 0 {

@@ -187,6 +187,7 @@ func (m *Marker) transient(v Value, k Kind) {
 		x := As[TransientMap](v)
 		m.Bytes(cellBytes + 2*arrayMapMax*valueBytes)
 		x.reading(m, func() {
+			m.Bytes(max(0, len(x.kvs)-2*arrayMapMax) * valueBytes)
 			m.Slots(x.kvs)
 			m.hnode(x.root)
 		})

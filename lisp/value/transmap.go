@@ -20,8 +20,9 @@ func newTransientMap(t *Thread, coll Value) Value {
 		return Of(out)
 	}
 	m := As[ArrayMap](coll)
-	t.Charge(2 * arrayMapMax * valueBytes)
-	out.kvs = append(make([]Value, 0, 2*arrayMapMax), m.kvs...)
+	room := max(2*arrayMapMax, len(m.kvs))
+	t.Charge(room * valueBytes)
+	out.kvs = append(make([]Value, 0, room), m.kvs...)
 	out.meta = m.meta
 	return Of(out)
 }
