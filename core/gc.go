@@ -30,6 +30,7 @@ type GCReport struct {
 	Dry        bool     `json:"dry-run" lisp:"dry-run"`
 	Sessions   int      `json:"sessions" lisp:"sessions"`     // session directories of spawns
 	Deliveries int      `json:"deliveries" lisp:"deliveries"` // of webhooks, that failed
+	Questions  int      `json:"questions" lisp:"questions"`   // to a person, that nothing more happens to
 	Images     int      `json:"images" lisp:"images"`         // that boxes' specs and archives gave and no box used, and archives of build!
 	Layers     int      `json:"layers" lisp:"layers"`         // of images that are gone
 	Bytes      int64    `json:"bytes" lisp:"bytes"`           // of all these
@@ -38,7 +39,7 @@ type GCReport struct {
 }
 
 // GC removes what ended long ago: the session files of spawns, but for those that run or wait for a person's answer, and
-// failed deliveries of webhooks, images that no box used and what of them is left. It applies the journal's retention. What cannot be removed is told of, and the rest is.
+// failed deliveries of webhooks, questions that nothing more happens to, images that no box used and what of them is left. It applies the journal's retention. What cannot be removed is told of, and the rest is.
 func (c *Core) GC(ctx context.Context, by control.By, o GCOptions) (GCReport, error) {
 	if o.Keep < 0 {
 		return GCReport{}, fmt.Errorf("gc: got an age below zero, want 0 for %s, or more", DefaultKeep)
@@ -57,6 +58,7 @@ func (c *Core) GC(ctx context.Context, by control.By, o GCOptions) (GCReport, er
 	g.sessions()
 	g.deliveries()
 	g.images()
+	g.questions(c.asks)
 	if err := ctx.Err(); err != nil {
 		return g.report, fmt.Errorf("gc: stopped: %w", context.Cause(ctx))
 	}
@@ -67,7 +69,7 @@ func (c *Core) GC(ctx context.Context, by control.By, o GCOptions) (GCReport, er
 		g.fail(err)
 	}
 	err = c.recordControl(by, "gc", map[string]any{"keep": o.Keep.String(), "sessions": g.report.Sessions,
-		"deliveries": g.report.Deliveries, "images": g.report.Images, "layers": g.report.Layers, "bytes": g.report.Bytes})
+		"deliveries": g.report.Deliveries, "questions": g.report.Questions, "images": g.report.Images, "layers": g.report.Layers, "bytes": g.report.Bytes})
 	if err != nil { // on a full disk it is what helps: what was removed is told all the same
 		g.fail(fmt.Errorf("it was done, and is not on record: %w", err))
 	}
@@ -95,6 +97,17 @@ type collector struct {
 }
 
 func (g *collector) fail(err error) { g.report.Errors = append(g.report.Errors, err.Error()) }
+
+// questions removes those to a person that are over.
+func (g *collector) questions(a *asks) {
+	d, err := a.existing()
+	if err == nil && d != nil {
+		g.report.Questions, err = d.Prune(g.ctx, g.before, g.report.Dry)
+	}
+	if err != nil {
+		g.fail(err)
+	}
+}
 
 // sessions removes the session directories of spawns that ended. The home of a spawn is there while it runs or waits for
 // an answer: its session is needed then.

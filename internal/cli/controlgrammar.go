@@ -13,7 +13,7 @@ type operate struct {
 	Thaw        thawCmd        `cmd:"" help:"End a freeze."`
 	Inbox       inboxCmd       `cmd:"" help:"What waits for a person's answer."`
 	Answer      answerCmd      `cmd:"" help:"Answer a question of an agent or the program."`
-	GC          gcCmd          `cmd:"" name:"gc" help:"Remove what ended long ago: sessions, transcripts, deliveries."`
+	GC          gcCmd          `cmd:"" name:"gc" help:"Remove what ended long ago: sessions, transcripts, deliveries, questions."`
 	Backup      backupCmd      `cmd:"" help:"Copy the home, also while a zeno serves it."`
 	Completions completionsCmd `cmd:"" help:"Print the completions of a shell: bash, zsh or fish."`
 	Complete    completeCmd    `cmd:"" hidden:"" name:"complete-words" help:"What the completions of a shell call."`
@@ -113,7 +113,7 @@ func (thawCmd) Help() string {
 
 // Help implements kong.HelpProvider.
 func (gcCmd) Help() string {
-	return `Removes session files of spawns, deliveries of webhooks that failed, and images of boxes' specs that no box used, which are older than --keep, with layers that no image has. The journal follows its own rule, (zeno.journal/retention! …), which a running zeno applies at once.
+	return `Removes session files of spawns, deliveries of webhooks that failed, questions to a person that are over (but for those with a :key and an answer), and images of boxes' specs that no box used, which are older than --keep, with layers that no image has. The journal follows its own rule, (zeno.journal/retention! …), which a running zeno applies at once.
 
 Examples:
 

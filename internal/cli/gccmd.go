@@ -60,7 +60,7 @@ func (cmd *gcCmd) print(a *app, r core.GCReport) error {
 		if r.Dry {
 			what = "would remove"
 		}
-		fmt.Fprintf(a.std.Out, "%s %d sessions and %d deliveries, %d images and %d layers, %s\n", what, r.Sessions, r.Deliveries, r.Images, r.Layers, size(r.Bytes))
+		fmt.Fprintf(a.std.Out, "%s %d sessions and %d deliveries, %d questions, %d images and %d layers, %s\n", what, r.Sessions, r.Deliveries, r.Questions, r.Images, r.Layers, size(r.Bytes))
 	}
 	if len(r.Errors) > 0 {
 		fmt.Fprintf(a.std.Err, "zeno: gc: %s\n", strings.Join(r.Errors, "\nzeno: gc: "))
