@@ -79,3 +79,43 @@ func TestCancelReachesGoCode(t *testing.T) {
 		t.Fatal("the Go code still runs after the cancel")
 	}
 }
+
+// What holds something, such as a connection with its token, is no data: an agent that meets one in a result or in the data
+// of an error learns what it is, and nothing of what it holds.
+func TestWhatAnObjectHoldsDoesNotCross(t *testing.T) {
+	rt := lisp.New()
+	env := rt.NewEnv(lisp.EnvConfig{})
+	defer env.Close()
+	for _, holder := range []string{
+		`(atom "s3cret")`, `(atom {:token "s3cret"})`, `(volatile! "s3cret")`, `(ref "s3cret")`, `(agent "s3cret")`,
+		`(delay "s3cret")`, `(doto (delay "s3cret") deref)`, `(doto (promise) (deliver "s3cret"))`, `(doto (future "s3cret") deref)`,
+		`(reduced "s3cret")`, `(ex-info "s3cret" {})`, `(ex-info "x" {:token "s3cret"})`, `(object-array ["s3cret"])`,
+		`(transient ["s3cret"])`, `(fn [] "s3cret")`, `(let [s "s3cret"] (reify Object (toString [_] s)))`,
+	} {
+		for how, code := range map[string]string{
+			"a result":             `(fn [] ` + holder + `)`,
+			"inside a result":      `(fn [] {:a [` + holder + `]})`,
+			"the data of an error": `(fn [] (throw (ex-info "failed" {:conn ` + holder + `})))`,
+		} {
+			t.Run(how+" "+holder, func(t *testing.T) {
+				f, err := env.Eval(context.Background(), code, "t")
+				if err != nil {
+					t.Fatal(err)
+				}
+				iso := rt.NewIsolate(lisp.Limits{})
+				iso.Grant("cap", lisp.Capable(lisp.Capability{Name: "cap",
+					Call: func(ctx context.Context, _ []value.Value) (value.Value, error) { return env.Call(ctx, f) }}))
+				for _, c := range []string{`(cap)`, `(try (cap) (catch Exception e [(ex-message e) (ex-data e) (str e) (pr-str e) (Throwable->map e)]))`} {
+					res := iso.Eval(context.Background(), c)
+					told := res.Value
+					if res.Err != nil {
+						told += res.Err.Message + res.Err.Data + res.Err.Hint
+					}
+					if told == "" || strings.Contains(told, "s3cr") {
+						t.Errorf("%s: the agent was told %s", c, told)
+					}
+				}
+			})
+		}
+	}
+}

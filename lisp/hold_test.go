@@ -123,7 +123,9 @@ func TestNothingIsKeptUnmeasured(t *testing.T) {
 		iso.Grant("grab", lisp.Capable(lisp.Capability{Name: "grab",
 			Call: func(context.Context, []value.Value) (value.Value, error) { return value.Nil, nil }}))
 		iso.Grant("call-each", lisp.Capable(lisp.Capability{Name: "call-each", AcceptsFns: true,
-			Call: func(ctx context.Context, args []value.Value) (value.Value, error) { return env.Call(ctx, mapv, args...) }}))
+			Call: func(ctx context.Context, args []value.Value) (value.Value, error) {
+				return env.Call(ctx, mapv, args...)
+			}}))
 		if res := iso.Eval(context.Background(), keeping); res.Err != nil {
 			t.Fatal(res.Err)
 		}

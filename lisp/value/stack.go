@@ -56,9 +56,9 @@ func (t *Thread) shrink() {
 // Mark is a point to unwind to.
 type Mark struct {
 	depth, sp, segs, calls, watched int
-	pinned                 int64
-	binds                  *Bindings
-	pos                    *Pos
+	pinned                          int64
+	binds                           *Bindings
+	pos                             *Pos
 }
 
 // Mark remembers where the thread is, for Unwind after a recovered panic.

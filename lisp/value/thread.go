@@ -34,7 +34,7 @@ type Run struct {
 
 	live  liveMeter
 	lent  atomic.Int64 // bytes that functions of the isolate gave to capabilities that still run
-	crew  crew // the threads, once there are several
+	crew  crew         // the threads, once there are several
 	clock hostClock
 
 	own     ownContext // the Context of an isolate's evaluation: a limit ends it too, and with it the host code that is waited for
@@ -119,15 +119,15 @@ type Thread struct {
 	quit <-chan struct{} // closed when this thread alone is to stop; nil: never
 	tx   *transaction    // the dosync the thread is in, or nil
 
-	pinned int64         // bytes held by running builders
-	asked  int64         // bytes charged for, which it is about to build
-	watched [][]Value    // what Go code holds while it or Lisp code builds more: see Watch
-	roots  []Value       // what Go code that runs the thread holds: the function of a future, the action of an agent
-	held   atomic.Int64  // bytes that the last measurement found on this thread and no other
-	due    bool          // it is time to measure, or to stand still for it
-	asks   int           // how often it was asked to stand still
-	still  chan struct{} // holds a token while the thread stands still; nil while it is alone
-	parked int           // how deeply Park nests
+	pinned  int64         // bytes held by running builders
+	asked   int64         // bytes charged for, which it is about to build
+	watched [][]Value     // what Go code holds while it or Lisp code builds more: see Watch
+	roots   []Value       // what Go code that runs the thread holds: the function of a future, the action of an agent
+	held    atomic.Int64  // bytes that the last measurement found on this thread and no other
+	due     bool          // it is time to measure, or to stand still for it
+	asks    int           // how often it was asked to stand still
+	still   chan struct{} // holds a token while the thread stands still; nil while it is alone
+	parked  int           // how deeply Park nests
 
 	host   []Value // room for the arguments of calls of the host
 	hosted int     // how much of it is taken
