@@ -18,12 +18,11 @@ import (
 type Archive struct {
 	files  files
 	limits Limits
-	temp   string // the archive without compression, where it had one
 	Images []*Image
 }
 
 // OpenArchive reads what images path holds. The caller closes it; the images' layers can be read until then. A compressed
-// archive is unpacked to a temporary file first.
+// archive is unpacked to a temporary file first, which has no name.
 func OpenArchive(ctx context.Context, file string, lim Limits) (*Archive, error) {
 	a := &Archive{limits: lim.WithDefaults()}
 	if err := a.open(ctx, file); err != nil {
@@ -39,14 +38,10 @@ func OpenArchive(ctx context.Context, file string, lim Limits) (*Archive, error)
 
 // Close closes the file.
 func (a *Archive) Close() error {
-	var err error
-	if a.files != nil {
-		err = a.files.Close()
+	if a.files == nil {
+		return nil
 	}
-	if a.temp != "" {
-		err = errors.Join(err, os.Remove(a.temp))
-	}
-	return err
+	return a.files.Close()
 }
 
 func (a *Archive) open(ctx context.Context, file string) error {
@@ -94,7 +89,10 @@ func (a *Archive) seekable(ctx context.Context, f *os.File, regular bool) (*os.F
 	if err != nil {
 		return nil, err
 	}
-	a.temp = t.Name()
+	if err := os.Remove(t.Name()); err != nil { // it goes with this process, however that ends
+		t.Close()
+		return nil, err
+	}
 	n, err := io.Copy(t, &contextReader{ctx, io.LimitReader(r, a.limits.Bytes+1)})
 	if err == nil && n > a.limits.Bytes {
 		err = &LimitError{"bytes of the archive", n, a.limits.Bytes}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 )
 
 // ArchiveFile is a sink: one tar that is an OCI layout and what docker save writes at once, the small files first.
@@ -37,7 +36,7 @@ func (a ArchiveFile) Put(ctx context.Context, img *Image) error {
 	if was.is(files) {
 		return nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(a.Path), tempPrefix)
+	f, err := createPart(a.Path)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/reflection-dev/zeno/internal/need"
@@ -254,5 +255,32 @@ func TestInterruptedArchive(t *testing.T) {
 	found, err := os.ReadDir(dir)
 	if err != nil || len(found) != 1 || string(read(t, file)) != "the archive before" {
 		t.Errorf("got %v %v, want only the archive that was there", found, err)
+	}
+}
+
+// What a build that was killed left beside an archive goes when the archive is written again, and what one that still runs
+// has there stays.
+func TestKilledArchive(t *testing.T) {
+	d := newDisk(t, 1<<20)
+	b := d.build(t, "", "k")
+	dir := t.TempDir()
+	left, of := filepath.Join(dir, ".k.tar.new-123"), filepath.Join(dir, ".other.tar.new-123")
+	for _, file := range []string{left, of} {
+		if err := os.WriteFile(file, []byte("a part"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	running, err := os.OpenFile(filepath.Join(dir, ".k.tar.new-9"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer running.Close()
+	if err := syscall.Flock(int(running.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	save(t, b, oci.ArchiveFile{Path: filepath.Join(dir, "k.tar")})
+	found, err := filepath.Glob(filepath.Join(dir, ".*"))
+	if err != nil || len(found) != 2 || found[0] != running.Name() || found[1] != of {
+		t.Errorf("beside the archive: got %v %v, want what still runs and what is another's", found, err)
 	}
 }
