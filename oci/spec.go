@@ -67,6 +67,7 @@ func (s Spec) WithDefaults() Spec {
 var (
 	tagForm  = form(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 	envForm  = form(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	debForm  = form(`^[a-z0-9][a-z0-9+.-]*(:[a-z0-9-]+)?$`)
 	userForm = form(`^[0-9]{1,5}(:[0-9]{1,5})?$`)
 )
 
@@ -98,6 +99,9 @@ func (s *Spec) checkPackages() error {
 		for i, p := range f.names {
 			if p == "" || len(p) > 512 || p[0] == '-' || !utf8.ValidString(p) || strings.ContainsFunc(p, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 				return bad(f.field, "%d: got %q, want the name of a package", i, cut(p))
+			}
+			if f.field == ":base :host" && !debForm().MatchString(p) {
+				return bad(f.field, "%d: got %q, want a name such as git or libc6:i386: the version is that of this host", i, cut(p))
 			}
 		}
 	}

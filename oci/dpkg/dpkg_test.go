@@ -130,7 +130,9 @@ func TestNotWhatWasShipped(t *testing.T) {
 	f := newFake(t)
 	f.pkg("tool", "Depends: absent\n", nil)
 	f.pkg("good", "", map[string]string{"/usr/bin/good": "good", "/usr/bin/more": "more"})
-	for names, want := range map[string]string{"tool": "needs absent", "gopd": "did you mean good?", "x:amd64": "apt-get install x"} {
+	for names, want := range map[string]string{"tool": "needs absent", "gopd": "did you mean good?", "x:amd64": "apt-get install x",
+		"good:i386": "not installed on this host: apt-get install good:i386", // the good of another architecture is not it
+		"good=1":    "want a name such as git or libc6:i386", "Good": "want a name such as"} {
 		if _, _, err := f.image("", names); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", names, err, want)
 		}
@@ -149,5 +151,29 @@ func TestNotWhatWasShipped(t *testing.T) {
 	}
 	if _, err := (&dpkg.Source{Root: t.TempDir()}).Realise(context.Background(), &oci.Spec{Base: oci.Base{Host: []string{"a"}}}, func(string) {}); err == nil || !strings.Contains(err.Error(), "no Debian") {
 		t.Errorf("no Debian: got %v", err)
+	}
+}
+
+// TestOtherArchitecture: a package of a foreign architecture is taken with what it needs of that one.
+func TestOtherArchitecture(t *testing.T) {
+	f := newFake(t)
+	f.pkg("lib", "", map[string]string{"/usr/lib/lib": "lib"})
+	f.add("var/lib/dpkg/status", "Package: lib\nStatus: install ok installed\nArchitecture: i386\nVersion: 1\nDepends: data, dpkg:any, lib:amd64\n\n"+
+		"Package: data\nStatus: install ok installed\nArchitecture: all\nVersion: 1\n\n")
+	f.write("var/lib/dpkg/info/lib:i386.list", "/.\n/usr/lib32/lib\n")
+	f.write("var/lib/dpkg/info/data.list", "/.\n/usr/share/data\n")
+	f.write("usr/lib32/lib", "lib of 32 bits")
+	f.write("usr/share/data", "data")
+	got, _, err := f.image("", "lib:i386")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"usr/lib32/lib": "lib of 32 bits", "usr/share/data": "data", "usr/lib/lib": "lib"} {
+		if got[name] != want {
+			t.Errorf("%s: got %q, want %q", name, got[name], want)
+		}
+	}
+	if got, _, err = f.image("", "lib"); err != nil || got["usr/lib32/lib"] != "" {
+		t.Errorf("without a name of it: got %v %v, want none of the other architecture", got["usr/lib32/lib"], err)
 	}
 }

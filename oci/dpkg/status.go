@@ -121,14 +121,19 @@ func choices(v string) [][]string {
 	return out
 }
 
-// find gives the installed package of that name, "git" or "libc6:i386", or one that provides it.
+// find gives the installed package of that name, "git" or "libc6:i386", or one that provides it. Of an architecture that is
+// named no other counts.
 func (d *database) find(name, arch string) *stanza {
 	name, suffix, _ := strings.Cut(name, ":")
+	order := []string{arch, "all", d.arch}
 	if suffix != "" && suffix != "any" && suffix != "native" {
-		arch = suffix
+		order = []string{suffix}
+		if suffix == d.arch { // as for apt
+			order = append(order, "all")
+		}
 	}
 	for _, from := range []map[string][]*stanza{d.packages, d.provided} {
-		for _, want := range []string{arch, "all", d.arch} {
+		for _, want := range order {
 			for _, s := range from[name] {
 				if s.arch == want {
 					return s
@@ -169,7 +174,7 @@ func (d *database) closure(names []string) ([]*stanza, error) {
 		for _, c := range s.depends {
 			dep := d.choose(c, s)
 			if dep == nil {
-				return nil, fmt.Errorf("package %s: needs %s, which is not installed on this host: apt-get install %s", s.name, strings.Join(c, " or "), bare(c[0]))
+				return nil, fmt.Errorf("package %s: needs %s, which is not installed on this host: apt-get install %s", s.name, strings.Join(c, " or "), d.bare(c[0]))
 			}
 			add(dep)
 		}
@@ -182,8 +187,12 @@ func (d *database) closure(names []string) ([]*stanza, error) {
 	return out, nil
 }
 
-func bare(name string) string {
-	name, _, _ = strings.Cut(name, ":")
+// bare is how apt-get is told a name: without an architecture that it takes by itself.
+func (d *database) bare(name string) string {
+	plain, arch, _ := strings.Cut(name, ":")
+	if arch == "" || arch == "any" || arch == "native" || arch == d.arch {
+		return plain
+	}
 	return name
 }
 
@@ -212,7 +221,7 @@ func (d *database) unknown(name string) error {
 	if best != "" {
 		hint = fmt.Sprintf(" (did you mean %s?)", best)
 	}
-	return fmt.Errorf("package %s: not installed on this host%s: apt-get install %s", name, hint, bare(name))
+	return fmt.Errorf("package %s: not installed on this host%s: apt-get install %s", name, hint, d.bare(name))
 }
 
 // distance counts the changes of one letter between two names; most is "too many".
