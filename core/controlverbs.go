@@ -78,6 +78,7 @@ type Status struct {
 	Deadline  time.Time     `json:"deadline,omitzero"` // of a drain
 	Gateway   string        `json:"gateway,omitempty"`
 	Asks      int           `json:"asks,omitempty"` // questions that wait for a person
+	AsksError string        `json:"asks-error,omitempty"`
 	Processes []ProcessInfo `json:"processes"`
 	Spawns    []SpawnInfo   `json:"spawns"`
 	Hooks     []HookInfo    `json:"webhooks,omitempty"`
@@ -127,6 +128,8 @@ func (c *Core) Status() Status {
 	defer cancel()
 	if list, err := c.Inbox(ctx); err == nil {
 		s.Asks = len(list)
+	} else {
+		s.AsksError = err.Error()
 	}
 	return s
 }

@@ -49,7 +49,7 @@ func Open(ctx context.Context, conf Config) (*Desk, error) {
 	}
 	db, conn, err := openFile(ctx, conf.Path)
 	if err != nil {
-		return nil, fmt.Errorf("questions: failed to open %s: %w", conf.Path, err)
+		return nil, fmt.Errorf("questions: failed to open %s: %s: %w", conf.Path, remedy(err), err)
 	}
 	d := &Desk{conf: conf, db: db, conn: conn, changed: make(chan struct{}), done: make(chan struct{})}
 	var watch context.Context
@@ -119,7 +119,7 @@ func (d *Desk) with(f func(*sql.Conn) error) error {
 	if d.closed {
 		return ErrShut
 	}
-	return explain(f(d.conn))
+	return d.explain(f(d.conn))
 }
 
 // change runs f in a transaction and wakes who waits.
@@ -134,12 +134,30 @@ func (d *Desk) change(f func(context.Context, *sql.Conn) error) error {
 	})
 }
 
-func explain(err error) error {
+// explain says what to do about a file that cannot be used.
+func (d *Desk) explain(err error) error {
 	var p *problem
 	if err == nil || errors.As(err, &p) {
 		return err
 	}
-	return fmt.Errorf("questions: the file cannot be used: %w", err)
+	return fmt.Errorf("questions: %s: %s: %w", d.conf.Path, remedy(err), err)
+}
+
+// remedy is what an operator can do about an error of SQLite.
+func remedy(err error) string {
+	var refused interface{ Code() int }
+	if !errors.As(err, &refused) {
+		return "cannot be used"
+	}
+	switch refused.Code() & 0xff { // the rest of the code tells more
+	case 11, 26: // SQLITE_CORRUPT, SQLITE_NOTADB
+		return "damaged; nobody can be asked and no answer is passed on until a backup is in its place, or it is moved away with the questions in it, and zeno is started again"
+	case 13: // SQLITE_FULL
+		return "the disk is full; free space; what was asked and answered before stands"
+	case 8, 14: // SQLITE_READONLY, SQLITE_CANTOPEN
+		return "cannot be written; make it and its directory writable for this user"
+	}
+	return "cannot be used"
 }
 
 // Ask keeps a question; it is durable when this returns. sp, where not nil, is kept with it: what it takes to resume the

@@ -78,9 +78,25 @@ func (a *app) dial(h *home.Home) (*control.Client, error) {
 		return c, err
 	}
 	if pid, served, _ := h.Served(); served {
-		return nil, fmt.Errorf("process %s serves %s, and its control socket is not there: it is starting or ending, or could not make it; see what it printed", pid, h.Dir)
+		return nil, fmt.Errorf("process %s serves %s, and %w: it is starting or ending, or could not make it; see what it printed", pid, h.Dir, errNoSocket)
 	}
 	return nil, notRunning(h)
+}
+
+// errNoSocket is that of a zeno that serves the home and cannot be reached.
+var errNoSocket = errors.New("its control socket is not there")
+
+// socketWait is how long `zeno stop` waits for a zeno that has begun and does not listen yet, or that is about to have ended.
+const socketWait = 2 * closeTime
+
+// dialToStop is dial for who wants it ended: one that is ending is waited for.
+func (a *app) dialToStop(h *home.Home) (c *control.Client, err error) {
+	for end := time.Now().Add(socketWait); ; {
+		c, err = a.dial(h)
+		if !errors.Is(err, errNoSocket) || time.Now().After(end) || !sleep(a.signals.ctx, 50*time.Millisecond) {
+			return c, err
+		}
+	}
 }
 
 // down tells whether err is that no zeno runs.
@@ -207,7 +223,7 @@ func (cmd *stopCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	c, err := a.dial(h)
+	c, err := a.dialToStop(h)
 	if down(err) {
 		fmt.Fprintf(a.std.Err, "zeno: none serves %s\n", h.Dir)
 		return nil
@@ -222,7 +238,7 @@ func (cmd *stopCmd) Run(a *app) error {
 	}
 	var s core.Status
 	err = c.Call(a.signals.ctx, "stop", map[string]any{"now": cmd.Now, "timeout-ms": cmd.Timeout.Milliseconds()}, &s)
-	if err != nil && !errors.Is(err, control.ErrCut) {
+	if err != nil && !errors.Is(err, control.ErrCut) && !errors.Is(err, control.ErrNotRunning) { // it has just ended
 		return refusedAs(err)
 	}
 	if cmd.NoWait {

@@ -101,6 +101,9 @@ func writePS(out io.Writer, s psInfo, now time.Time) {
 	if !s.Deadline.IsZero() {
 		fmt.Fprintf(out, "what runs may go on until %s\n", s.Deadline.Local().Format("15:04:05"))
 	}
+	if s.AsksError != "" {
+		fmt.Fprintln(out, harmless(s.AsksError))
+	}
 	if s.Asks > 0 {
 		fmt.Fprintf(out, "questions that wait for a person: %d; `zeno inbox` lists them\n", s.Asks)
 	}
