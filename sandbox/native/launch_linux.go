@@ -188,15 +188,16 @@ func (p *process) mapIDs(base, uid int) error {
 	return write("gid_map", fmt.Sprintf("%d %d 1", uid, os.Getegid()))
 }
 
-// mapped opens path as a mount on which the box's ids stand for those on disk: what the box's root writes belongs to id 0
+// mapped opens a source as a mount on which the box's ids stand for those on disk: what the box's root writes belongs to id 0
 // of a directory that no user of the host can enter, not to the range, which is another at the next run.
-func (p *process) mapped(path string, write bool) (int, error) {
+func (p *process) mapped(from stage2.Source, write bool) (int, error) {
+	path := from.Path
 	user, err := unix.Open("/proc/"+strconv.Itoa(p.pid)+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, fmt.Errorf("failed to open the box's user namespace: %w", err)
 	}
 	defer unix.Close(user)
-	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	fd, err := from.Tree(0)
 	if err != nil {
 		return -1, fmt.Errorf("failed to open %s: %w", path, err)
 	}

@@ -33,10 +33,17 @@ type Config struct {
 	NoCgroups bool
 }
 
+// given are the directories of the host that boxes on this state directory wrote to, see links_linux.go.
+type given struct {
+	mu   sync.Mutex
+	dirs []string
+}
+
 // Backend implements sandbox.Backend.
 type Backend struct {
-	cfg  Config
-	host host // what this machine has; set once
+	cfg   Config
+	host  host // what this machine has; set once
+	given given
 
 	mu     sync.Mutex
 	bodies map[string]*body

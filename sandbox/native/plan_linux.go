@@ -55,6 +55,16 @@ const maxInodes = 200000
 
 // plan makes of a spec what stage two is told. Mounts that only the host can make are added by the launcher.
 func (b *Backend) plan(s *sandbox.Spec) (*stage2.Config, error) {
+	read, write, err := b.real(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRead(s.Read, read); err != nil {
+		return nil, err
+	}
+	if err := b.give(write); err != nil {
+		return nil, err
+	}
 	filter, err := b.host.filter(s.Seccomp, !b.host.cgroups.usable(), len(s.Write) > 0)
 	if err != nil {
 		return nil, err
@@ -71,6 +81,12 @@ func (b *Backend) plan(s *sandbox.Spec) (*stage2.Config, error) {
 		Seccomp:    filter,
 	}
 	addRoot(c, s, b.host.view)
+	for i, p := range s.Read {
+		c.Binds = append(c.Binds, stage2.Bind{Source: stage2.Source{Path: read[i], FD: -1, NoLinks: true}, Dst: p})
+	}
+	for i, p := range s.Write {
+		c.Binds = append(c.Binds, stage2.Bind{Source: stage2.Source{Path: write[i], FD: -1, NoLinks: true}, Dst: p, Write: true})
+	}
 	addOwnFiles(c, s)
 	c.Rlimits, c.Affinity = b.rlimits(s)
 	c.Program = stage2.Program{Argv: s.Argv, Env: environment(s), Dir: or(s.Dir, s.Workdir)}
@@ -85,12 +101,6 @@ func addRoot(c *stage2.Config, s *sandbox.Spec, v *view) {
 	if len(s.Root.Layers) == 0 {
 		c.Symlinks = append(c.Symlinks, v.links...)
 		c.Binds = append(c.Binds, v.binds...)
-	}
-	for _, p := range s.Read {
-		c.Binds = append(c.Binds, stage2.Bind{Source: stage2.Source{Path: p, FD: -1}, Dst: p})
-	}
-	for _, p := range s.Write {
-		c.Binds = append(c.Binds, stage2.Bind{Source: stage2.Source{Path: p, FD: -1}, Dst: p, Write: true})
 	}
 }
 

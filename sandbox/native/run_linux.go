@@ -196,11 +196,11 @@ func (l *launch) configure(p *process, cfg *stage2.Config, first *running) error
 
 // hostMounts adds the volume, and as root opens what the box could not: directories that only root may enter.
 func (l *launch) hostMounts(p *process, cfg *stage2.Config) error {
-	add := func(path string, write bool) (int, error) {
+	add := func(from stage2.Source, write bool) (int, error) {
 		if l.seat.base == 0 {
 			return -1, nil
 		}
-		fd, err := p.mapped(path, write)
+		fd, err := p.mapped(from, write)
 		if err != nil {
 			return -1, err
 		}
@@ -208,7 +208,7 @@ func (l *launch) hostMounts(p *process, cfg *stage2.Config) error {
 		return len(l.mounts) - 1, nil
 	}
 	for i := range cfg.Layers {
-		fd, err := add(cfg.Layers[i].Path, false)
+		fd, err := add(cfg.Layers[i], false)
 		if err != nil {
 			return err
 		}
@@ -218,7 +218,7 @@ func (l *launch) hostMounts(p *process, cfg *stage2.Config) error {
 		if cfg.Binds[i].Optional { // the host's own: anyone may enter them, and their ids stay those of nobody
 			continue
 		}
-		fd, err := add(cfg.Binds[i].Path, cfg.Binds[i].Write)
+		fd, err := add(cfg.Binds[i].Source, cfg.Binds[i].Write)
 		if err != nil {
 			return err
 		}
@@ -227,7 +227,7 @@ func (l *launch) hostMounts(p *process, cfg *stage2.Config) error {
 	if l.body.volume == "" {
 		return nil
 	}
-	fd, err := add(l.body.volume, true)
+	fd, err := add(stage2.Source{Path: l.body.volume}, true)
 	cfg.Binds = append(cfg.Binds, stage2.Bind{Source: stage2.Source{Path: l.body.volume, FD: fd}, Dst: l.spec.Workdir, Write: true})
 	return err
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/reflection-dev/zeno/sandbox"
 )
 
-// checkRead refuses to show what is not there, and what a service of the host listens in: that a mount is read-only keeps nobody from
-// connecting to a socket in it. The kernel lists the sockets of this network namespace; one that is made later, or by
-// another namespace, is not seen.
-func checkRead(read []string) error {
+// checkRead refuses to show what a service of the host listens in: that a mount is read-only keeps nobody from connecting to
+// a socket in it. The kernel lists the sockets of this network namespace; one that is made later, or by another namespace,
+// is not seen. real are the same paths without links.
+func checkRead(read, real []string) error {
 	if len(read) == 0 {
 		return nil
 	}
@@ -21,10 +21,7 @@ func checkRead(read []string) error {
 		return fmt.Errorf("failed to list the sockets of this host: %w", err)
 	}
 	for i, shown := range read {
-		if _, err := os.Stat(shown); err != nil {
-			return &sandbox.FieldError{Field: fmt.Sprintf(":read %d", i), Text: fmt.Sprintf("got %q, want a file or directory that is there: %v", shown, err)}
-		}
-		if s := socketIn(string(text), shown); s != "" {
+		if s := socketIn(string(text), real[i]); s != "" {
 			return &sandbox.FieldError{Field: fmt.Sprintf(":read %d", i),
 				Text: fmt.Sprintf("got %q, where the socket %s is, want files and directories without one: a box could talk to the service behind it", shown, s)}
 		}
@@ -32,12 +29,8 @@ func checkRead(read []string) error {
 	return nil
 }
 
-// socketIn gives a socket that is shown, or "". Both may be named by way of links.
-func socketIn(table, shown string) string {
-	real, err := filepath.EvalSymlinks(shown)
-	if err != nil {
-		return "" // what does not exist is refused when it is mounted
-	}
+// socketIn gives a socket that is shown, or "". It may be named by way of links.
+func socketIn(table, real string) string {
 	for line := range strings.Lines(table) {
 		at := strings.IndexByte(line, '/')
 		if at < 0 || strings.HasSuffix(line[:at], "@") {
@@ -48,7 +41,7 @@ func socketIn(table, shown string) string {
 		if err != nil {
 			continue
 		}
-		if full := filepath.Join(dir, filepath.Base(name)); full == real || strings.HasPrefix(full, real+"/") {
+		if full := filepath.Join(dir, filepath.Base(name)); within(full, real) {
 			if st, err := os.Lstat(full); err == nil && st.Mode()&os.ModeSocket != 0 {
 				return full
 			}

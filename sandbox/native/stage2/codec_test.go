@@ -7,7 +7,7 @@ import (
 )
 
 func sample() *Config {
-	return &Config{Hostname: "h", Ranged: true, UID: 5, RootBytes: 1 << 40, Layers: []Source{{"/l", -1}}, Binds: []Bind{{Source{"/é", 3}, "/d", true, false}},
+	return &Config{Hostname: "h", Ranged: true, UID: 5, RootBytes: 1 << 40, Layers: []Source{{"/l", -1, false}}, Binds: []Bind{{Source{"/é", 3, true}, "/d", true, false}},
 		Symlinks: []Pair{{"a", "b"}}, Dirs: []Dir{{"/t", 0o1777, true}}, Files: []File{{"/f", 0o644, []byte{0, 1}}}, Workdir: "/w",
 		Net: Net{Listen: true, Ports: []int{443}, Bundles: []string{"x"}, BundleAt: "y", Extra: []byte("z")}, Landlock: true, Writable: []string{"/tmp"},
 		Rlimits: []Rlimit{{1, 2, 3}}, Affinity: []uint64{1 << 63}, Seccomp: []byte("12345678"),

@@ -29,8 +29,9 @@ type Config struct {
 
 // Source is a directory or file of the host: a path, or a mount that the host made (FD >= 0).
 type Source struct {
-	Path string
-	FD   int
+	Path    string
+	FD      int
+	NoLinks bool // the path has none, and where it has one by now it is refused
 }
 
 // Bind shows Source at Dst in the box.
@@ -125,6 +126,7 @@ func (c *Config) walk(w *codec) {
 func (s *Source) walk(w *codec) {
 	w.str(&s.Path)
 	w.num(&s.FD)
+	w.boolean(&s.NoLinks)
 }
 
 func (b *Bind) walk(w *codec) {

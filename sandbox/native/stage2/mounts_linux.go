@@ -92,7 +92,7 @@ func (s Source) open(passed []int, optional bool) (int, *failure) {
 		}
 		return passed[s.FD], nil
 	}
-	fd, err := unix.OpenTree(unix.AT_FDCWD, s.Path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	fd, err := s.Tree(unix.AT_RECURSIVE)
 	if err == unix.ENOENT && optional {
 		return -1, nil
 	}
@@ -100,6 +100,21 @@ func (s Source) open(passed []int, optional bool) (int, *failure) {
 		return -1, fail("open_tree "+s.Path, err)
 	}
 	return fd, nil
+}
+
+// Tree opens a mount of the path that stands nowhere.
+func (s Source) Tree(flags uint) (int, error) {
+	flags |= unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC
+	if !s.NoLinks {
+		return unix.OpenTree(unix.AT_FDCWD, s.Path, flags)
+	}
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	fd, err := unix.Openat2(unix.AT_FDCWD, s.Path, &how)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fd)
+	return unix.OpenTree(fd, "", flags|unix.AT_EMPTY_PATH)
 }
 
 // newMount makes a file system that stands nowhere.
