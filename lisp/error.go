@@ -123,10 +123,8 @@ func describeException(t *value.Thread, ex *value.Exception, sources texts, dept
 	if ex.Cause.Kind() == value.KindException && depth < 8 {
 		e.Cause = describeException(t, value.As[value.Exception](ex.Cause), sources, depth+1)
 	}
-	if e.Kind == "read" { // the text is at fault, not the form before it
+	if bad, ok := ex.Err.(*read.Error); ok { // the text is at fault, not the form before it
 		e.Stack = slices.DeleteFunc(e.Stack, func(f string) bool { return strings.HasPrefix(f, topLevel) })
-	}
-	if bad, ok := ex.Err.(*read.Error); ok {
 		e.Opened = bad.Opened
 	}
 	e.Source = sourceLine(sources, e.Marked())

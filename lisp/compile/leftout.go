@@ -121,6 +121,9 @@ func absent(t *value.Thread, sym *value.Symbol) string {
 		if len(name) > 1 && (name[0] == '.' || strings.HasSuffix(name, ".")) && !strings.HasPrefix(name, "..") {
 			return "there are no Java objects here to call; use functions, such as those of clojure.string"
 		}
+		if strings.IndexByte(name, '.') > 0 && (namespaceOf(t, t.NS(), name) != nil || strings.HasPrefix(name, "clojure.") || strings.HasPrefix(name, "joker.")) {
+			return "it is the name of a namespace; quote it, as in (require '" + name + ")"
+		}
 	case ns[0] >= 'A' && ns[0] <= 'Z' || strings.HasPrefix(ns, "java."):
 		return "there are no Java classes here; use functions, such as parse-long or those of clojure.math and clojure.string"
 	case !t.Env.Isolate && namespaceOf(t, t.NS(), ns) == nil:

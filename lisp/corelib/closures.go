@@ -28,13 +28,13 @@ func (c *closure) make(t *Thread, held ...Value) Value {
 }
 
 func (c *closure) arities() string {
-	if c.more != nil {
-		return "any number"
+	var ns []int
+	for n, has := range []bool{c.f0 != nil, c.f1 != nil, c.f2 != nil, c.f3 != nil} {
+		if has || c.more != nil && n >= c.least {
+			ns = append(ns, n)
+		}
 	}
-	if c.f0 != nil {
-		return "0, 1 or 2"
-	}
-	return "another number"
+	return value.Arities(ns, c.more != nil)
 }
 
 func (c *closure) entry0(t *Thread, fn *value.Fn) Value {

@@ -2,6 +2,7 @@ package corelib
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/reflection-dev/zeno/lisp/compile"
@@ -94,7 +95,12 @@ func readError(err error) *value.Exception {
 	var bad *read.Error
 	switch {
 	case errors.As(err, &bad):
-		return bad.Exception()
+		ex := bad.Exception()
+		if bad.Pos != nil && bad.Pos.File == "" { // a text without a name, such as a string: the call has the place to look at
+			ex.Message = value.Str(fmt.Sprintf("%s (line %d, column %d of the text)", bad.Message, bad.Pos.Line, bad.Pos.Column))
+			ex.Pos, ex.Err = nil, nil
+		}
+		return ex
 	case errors.Is(err, io.EOF):
 		return value.Errorf("ParseError", "read: got the end of the text, want a form")
 	}

@@ -61,7 +61,11 @@ func (t *Thread) callOther(f Value, args []Value) Value {
 	if f.IsNil() {
 		panic(Errorf("NullPointerException", "call: got nil, want a function"))
 	}
-	panic(Errorf("ClassCastException", "call: got %s (%s), want a function", Brief(t, f), f.Kind()))
+	ex := Errorf("ClassCastException", "call: got %s (%s), want a function", Brief(t, f), f.Kind())
+	if f.Kind() == KindType && As[RecordType](f).Constructible() {
+		ex.Hint = "(" + As[RecordType](f).Name + ". …) makes a value of the type"
+	}
+	panic(ex)
 }
 
 // lookup calls a keyword or symbol: it looks itself up.

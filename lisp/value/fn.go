@@ -218,9 +218,15 @@ func (b *Builtin) arities() string {
 	return Arities(ns, b.N != nil && b.Max == 0)
 }
 
-// Arities words the numbers of arguments a function takes.
+// Arities words the numbers of arguments, in order, that a function takes; more tells that it takes any more than those.
 func Arities(fixed []int, more bool) string {
 	s := ""
+	for n := len(fixed); more && n > 1 && fixed[n-2] == fixed[n-1]-1; n-- { // 2, 3 or more are 2 or more
+		fixed = fixed[:n-1]
+	}
+	if more && len(fixed) == 1 && fixed[0] == 0 {
+		fixed = nil
+	}
 	for i, n := range fixed {
 		if i > 0 {
 			if i == len(fixed)-1 && !more {

@@ -35,7 +35,12 @@ func Seqable(v Value) bool {
 }
 
 func notSeqable(t *Thread, who string, v Value) *Exception {
-	return ArgError("%s: got %s (%s), want a collection, a string or nil", who, Brief(t, v), v.Kind())
+	ex := ArgError("%s: got %s (%s), want a collection, a string or nil", who, Brief(t, v), v.Kind())
+	switch v.Kind() {
+	case KindFn, KindMultiFn, KindProtocolFn:
+		ex.Hint = "the function comes first, the collection last"
+	}
+	return ex
 }
 
 // First gives the first element of coll, or nil.
