@@ -75,6 +75,9 @@ func (h *homeJournal) unrecorded(err error) string {
 		h.lost = fmt.Errorf("journal: process %s serves this home and keeps its journal; `zeno connect -e …` does it there, on the record", pid)
 		return h.lost.Error() + "; what happens here is recorded in memory only, and what must be recorded before it is done is refused"
 	}
+	if errors.Is(err, journal.ErrLocked) { // by a command that runs alone, such as another zeno spawn
+		err = fmt.Errorf("%w; in a zeno that serves the home (--daemon) any number of spawns and commands run at once", err)
+	}
 	h.lost = err
 	return fmt.Sprintf("%v; until that is mended and zeno started again, what happens is recorded in memory only, and what must be recorded before it is done is refused", err)
 }

@@ -96,7 +96,7 @@ func TestAJournalThatCannotBeHad(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = s.Close() })
-		}, "in use by another process"},
+		}, "(--daemon) any number of spawns and commands run at once"},
 		"no directory": {func(t *testing.T, dir string) {
 			if err := os.WriteFile(filepath.Join(dir, "state"), nil, 0o600); err != nil {
 				t.Fatal(err)
