@@ -225,3 +225,34 @@ func TestSkipsAreSeen(t *testing.T) {
 		t.Fatalf("got %d test files, want at least 100: the walk is broken", tests)
 	}
 }
+
+// No test asks for speed: a machine may be slow, and others run on it. What takes less than seconds of that is told by an
+// order of events, by processor time, or by a bound that only the fault passes. Goroutines that are left are looked for by
+// internal/noleak, which gives them time to end.
+func TestTestsAskForNoSpeed(t *testing.T) {
+	short := regexp.MustCompile(`(\btook|time\.Since\(.*\)) > (([0-9]|1[0-9])\*)?time\.Second\b|(\btook|time\.Since\(.*\)) > [^&|]*time\.(Milli|Micro|Nano)second\b`)
+	for line, want := range map[string]bool{"took > 5*time.Second": true, "time.Since(begun) > time.Second": true, "took > 60*time.Millisecond {": true,
+		"took > 20*time.Second": false, "took > time.Minute": false, "time.Since(a) > 120*time.Second": false} {
+		if short.MatchString(line) != want {
+			t.Fatalf("%s: got %v, want %v", line, !want, want)
+		}
+	}
+	for room := range may {
+		if room == "main.go" {
+			continue
+		}
+		walk(t, room, func(path, text string) {
+			if !strings.HasSuffix(path, "_test.go") || strings.Contains(path, "internal/laws/") {
+				return
+			}
+			for i, line := range strings.Split(text, "\n") {
+				if short.MatchString(line) {
+					t.Errorf("%s:%d: %s: want a bound of 20 s or more, or none", path, i+1, strings.TrimSpace(line))
+				}
+				if strings.Contains(line, `"go.uber.org/goleak"`) {
+					t.Errorf("%s:%d: want internal/noleak", path, i+1)
+				}
+			}
+		})
+	}
+}
