@@ -112,7 +112,12 @@ func (r *remote) eval(ctx context.Context, code string) {
 	interrupt := func() { _ = r.client.Interrupt(context.WithoutCancel(ctx), r.session) }
 	r.app.signals.onInterrupt.Store(&interrupt)
 	defer r.app.signals.onInterrupt.Store(nil)
-	m, err := r.client.Do(ctx, nrepl.Message{"op": "eval", "code": code, "session": r.session, "ns": r.ns}, r.show)
+	in := &remoteInput{app: r.app, client: r.client, session: r.session}
+	m, err := r.client.Do(ctx, nrepl.Message{"op": "eval", "code": code, "session": r.session, "ns": r.ns}, func(m nrepl.Message) {
+		r.show(m)
+		in.hear(ctx, m)
+	})
+	in.end(ctx)
 	if err != nil {
 		r.failed = true
 		fmt.Fprintf(r.app.std.Err, "zeno: %v\n", err)

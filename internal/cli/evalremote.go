@@ -66,7 +66,11 @@ func (e *evalCmd) remote(a *app) error {
 func (e *evalCmd) converse(ctx context.Context, a *app, client *nrepl.Client, m nrepl.Message) error {
 	res, failed := remoteOutcome{Values: []string{}}, false
 	var out, errs strings.Builder
+	session, _ := m["session"].(string)
+	in := &remoteInput{app: a, client: client, session: session}
+	defer in.end(ctx)
 	last, err := client.Do(ctx, m, func(m nrepl.Message) {
+		in.hear(ctx, m)
 		text, _ := m["out"].(string)
 		trouble, _ := m["err"].(string)
 		if e.JSON {

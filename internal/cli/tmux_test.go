@@ -19,7 +19,7 @@ type tmux struct {
 	env     []string
 }
 
-func inTmux(t *testing.T, home string) *tmux {
+func inTmux(t *testing.T, home string, args ...string) *tmux {
 	t.Helper()
 	// The path of a socket must be short: not that of t.TempDir.
 	dir, err := os.MkdirTemp("", "tmux")
@@ -33,7 +33,7 @@ func inTmux(t *testing.T, home string) *tmux {
 		_ = os.RemoveAll(dir)
 	})
 	m.do("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24",
-		"exec "+filepath.Join(shellDir(t), "zeno")+" --home "+home+"; echo no exec")
+		"exec "+filepath.Join(shellDir(t), "zeno")+" --home "+home+" "+strings.Join(args, " ")+"; echo no exec")
 	return m
 }
 
@@ -124,4 +124,22 @@ func TestREPLInTmux(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "(defn twice [x] (* 2 x))\n") {
 		t.Errorf("history: got %q, %v; want the lines of one input as one", text, err)
 	}
+}
+
+// A program at the prompt of `zeno connect` reads what is typed there; ctrl-C takes the reading back from it.
+func TestConnectReadsInTmux(t *testing.T) {
+	home := t.TempDir()
+	inTmux(t, home).shows(`user=>$`)
+	m := inTmux(t, home, "connect")
+	m.shows(`user=>$`)
+	m.keys("(do (prn (+ 1 1)) (str (read-line) (read-line)))", "Enter")
+	m.shows(`\n2$`)
+	m.keys("one", "Enter", "two 日本", "Enter")
+	m.shows(`"onetwo 日本"\nuser=>$`)
+	m.keys("(do (prn (+ 3 4)) (read-line))", "Enter")
+	m.shows(`\n7$`)
+	m.keys("C-c")
+	m.shows(`; interrupted\nuser=>$`)
+	m.keys("(* 6 7)", "Enter")
+	m.shows(`\(\* 6 7\)\n42\nuser=>$`)
 }
