@@ -131,7 +131,7 @@ func Nth(t *Thread, coll Value, i int) (x Value, ok bool) {
 	case KindTransientVector:
 		return As[TransientVector](coll).nth(t, i)
 	default:
-		if !k.IsSeq() {
+		if !k.IsSeq() && k != KindEduction {
 			panic(Errorf("UnsupportedOperationException", "nth: got %s (%s), want a vector, a seq or a string", Brief(t, coll), k))
 		}
 	}
