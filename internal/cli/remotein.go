@@ -26,7 +26,7 @@ func (in *remoteInput) hear(ctx context.Context, m nrepl.Message) {
 	in.reading = ended
 	go func() {
 		text, err := in.app.stdin.ReadString('\n')
-		close(ended) // before the text goes: it may be answered by the next question at once
+		close(ended)                               // before the text goes: it may be answered by the next question at once
 		if err != nil && !errors.Is(err, io.EOF) { // interrupted
 			return
 		}
