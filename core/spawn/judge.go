@@ -94,13 +94,13 @@ const (
 	maxWordLines = 6
 )
 
-// lastWords are the last lines of text that say something, as one line, without colours.
+// lastWords are the last lines of text that say something, as one line, without colours and the frames of a stack.
 func lastWords(text string) string {
 	var words []string
-	size := 0
+	size, frame := 0, regexp.MustCompile(`^at .*:\d+:\d+\)?$`)
 	lines := strings.Split(regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(text, ""), "\n")
 	for _, line := range slices.Backward(lines) {
-		if line = strings.TrimSpace(line); line == "" {
+		if line = strings.TrimSpace(line); line == "" || frame.MatchString(line) {
 			continue
 		}
 		if size += len(line); len(words) == maxWordLines || len(words) > 0 && size > maxWords {

@@ -18,6 +18,7 @@ func TestLastWords(t *testing.T) {
 		{"one\n", "one"},
 		{"1\n2\n3\n\n4\n5\n6\n7\n", "2 | 3 | 4 | 5 | 6 | 7"},
 		{"first\n" + long, long},
+		{"Error: no way\n    at file:///x/a.js:1:2\n    at async f (file:///x/b.js:3:4)\nat 5:00 it ended\n", "Error: no way | at 5:00 it ended"},
 		{strings.Repeat(strings.Repeat("y", 200)+"\n", 5), strings.TrimSuffix(strings.Repeat(strings.Repeat("y", 200)+" | ", 3), " | ")},
 	} {
 		if got := lastWords(c.text); got != c.want {
