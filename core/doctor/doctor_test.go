@@ -181,3 +181,20 @@ func TestBoxes(t *testing.T) {
 		}
 	}
 }
+
+// What a CLI runs on is asked for by itself only where the CLI is there: what installs the CLI brings both.
+func TestWhatACLIRunsOn(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "there"), []byte("#!/bin/sh\necho 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	entry := func(name string) backend.Backend {
+		return backend.Backend{Name: name, Argv: []backend.Arg{{Words: []string{name}}}, Needs: []string{"no-such-runtime"}, Install: "install both"}
+	}
+	_, checks := run(t, doctor.Config{Path: dir, Backends: map[string]backend.Backend{"there": entry("there"), "gone": entry("gone")}})
+	for name, want := range map[string]string{"there": "no-such-runtime, which it runs on, is not on PATH", "gone": "gone is not on PATH"} {
+		if c := checks[name]; c.Status != doctor.Missing || c.Detail != want || c.Fix != "install both" {
+			t.Errorf("%s: got %+v, want it missing: %s, and how to install both", name, c, want)
+		}
+	}
+}

@@ -22,15 +22,17 @@ func agents(conf Config) []attempt {
 	for _, name := range slices.Sorted(maps.Keys(conf.Backends)) {
 		b := conf.Backends[name]
 		out = append(out, attempt{"agents", name, false, func(ctx context.Context, c *Check) {
-			for _, need := range b.Needs {
-				if _, err := look(conf.Path, need); err != nil {
-					c.bad(Missing, hint(need), "%s, which it runs on, is not on PATH", need)
-					return
-				}
-			}
 			program := ""
 			if len(b.Argv) > 0 && len(b.Argv[0].Words) > 0 {
 				program = b.Argv[0].Words[0]
+			}
+			if _, err := look(conf.Path, program); err == nil { // else what it needs is installed with it
+				for _, need := range b.Needs {
+					if _, err := look(conf.Path, need); err != nil {
+						c.bad(Missing, cmp.Or(hint(need), b.Install), "%s, which it runs on, is not on PATH", need)
+						return
+					}
+				}
 			}
 			version(ctx, conf.Path, c, program, b.Install, "--version")
 			if c.Status == OK && b.Tried != "" && !strings.Contains(c.Detail, b.Tried) {
