@@ -51,8 +51,11 @@ func NewType(ns, name string, fields []*Keyword, record bool) *Type {
 // SetMethods gives a type its methods.
 func (r *RecordType) SetMethods(m *MethodTable) { r.methods.Store(m) }
 
-// Constructible tells whether a program may make values of r: its own types, and exceptions.
-func (r *RecordType) Constructible() bool { return !r.Sealed() || exceptionTypes[r.Name] == r }
+// Constructible tells whether a program may make values of r: its own types, and exceptions, but for the one that means a
+// defect of the language.
+func (r *RecordType) Constructible() bool {
+	return !r.Sealed() || exceptionTypes[r.Name] == r && r.Name != "InternalError"
+}
 
 // Sealed tells whether r is a built-in type.
 func (r *RecordType) Sealed() bool { return !r.IsRecord() && !r.isType() }
