@@ -48,7 +48,10 @@ func (s *spawnCmd) remote(a *app, c *control.Client, req spawn.Request) error {
 			return fmt.Errorf("spawn: %w", err)
 		}
 		if line.Spawn != "" {
-			id <- line.Spawn
+			select {
+			case id <- line.Spawn:
+			default: // told already
+			}
 			if !s.JSON {
 				fmt.Fprintf(a.std.Err, "spawn %s begins in the zeno that serves the home; `zeno logs -f %s` follows it\n", line.Spawn, line.Spawn)
 			}
