@@ -92,6 +92,9 @@ func (c *Core) evalAs(ctx context.Context, caller gateway.Caller, code string, g
 		return r
 	}
 	ctx, span := c.traces.Eval(ctx, caller.Role, caller.Spawn)
+	if alive := g.Limits.OrDefault().Bytes; alive < maxRealised/realisedFactor {
+		ctx = context.WithValue(ctx, aliveKey{}, alive)
+	}
 	res := s.Eval(ctx, c.withLeased(caller, g), code)
 	c.afterEval(caller, &res)
 	span.EndEval(evalOutcome(res), res.Used.Steps, res.Used.Alloc, res.Used.Calls)

@@ -8,9 +8,25 @@ import (
 	"github.com/reflection-dev/zeno/lisp/value"
 )
 
-// maxRealised bounds what a capability's result may take while it is realised, in bytes: an endless one ends here, not
-// with the memory of the process.
-const maxRealised = 256 << 20
+// maxRealised and minRealised bound what a capability's result may take while it is realised, in bytes: an endless one ends
+// here, not with the memory of the process. Between them it is realisedFactor times what the agent may keep alive: what it
+// may not keep it need not get, and its threads may call for several results at once.
+const (
+	maxRealised    = 256 << 20
+	minRealised    = 16 << 20
+	realisedFactor = 4
+)
+
+type aliveKey struct{}
+
+// realisedMost is the bound for a call under ctx, which evalAs gave what the agent may keep alive.
+func realisedMost(ctx context.Context) int64 {
+	alive, ok := ctx.Value(aliveKey{}).(int64)
+	if !ok || alive > maxRealised/realisedFactor {
+		return maxRealised
+	}
+	return max(minRealised, realisedFactor*alive)
+}
 
 // invoke runs a capability's function with full power. Its result is plain data when it returns: a lazy seq is program
 // code, which must run under the call's timeout and before the record says how the call went.
@@ -22,7 +38,7 @@ func (c *Core) invoke(ctx context.Context, name string, f value.Value, args []va
 			return v
 		}
 		limits := limit.Trusted()
-		limits.Alloc = maxRealised
+		limits.Alloc = realisedMost(ctx)
 		n := value.NewThread(value.NewRun(ctx, limits), t.Env)
 		n.Binds = t.Binds
 		n.Deeper(t.Depth())

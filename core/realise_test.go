@@ -35,7 +35,9 @@ func TestALazyResultIsRealisedByTheCapability(t *testing.T) {
            "big"   (fn [] (vec (repeat 200000 "0123456789012345678901234567890123456789")))}
    :limits {:eval-timeout "60s"}})
 (defn small [] (assoc-in (grant) [:limits :alloc] "24M"))
-(gateway/start! {:roles {:r #'grant :small #'small}})
+(defn tight [] (assoc-in (grant) [:limits :bytes] "8M"))
+(gateway/start! {:roles {:r #'grant :small #'small :tight #'tight}})
+(defn say-tight [code] (:answer (spawn/spawn {:role :tight :backend :scripted :agent (fn [{:keys [eval]}] (:text (eval code)))})))
 (defn say-small [code] (:answer (spawn/spawn {:role :small :backend :scripted :agent (fn [{:keys [eval]}] (:text (eval code)))})))
 (defn say [code] (:answer (spawn/spawn {:role :r :backend :scripted :timeout "2m" :agent (fn [{:keys [eval]}] (:text (eval code)))})))
 `)
@@ -57,6 +59,9 @@ func TestALazyResultIsRealisedByTheCapability(t *testing.T) {
 	}
 	if got := eval(t, c, `(say "(endless)")`); !strings.Contains(got, "limit") && !strings.Contains(got, "within") {
 		t.Errorf("an endless result: got %s, want a limit", got)
+	}
+	if got := eval(t, c, `(say-tight "(endless)")`); !strings.Contains(got, "the limit is 33554432") {
+		t.Errorf("an endless result for an agent that may keep 8 MiB: got %s, want 32 MiB as its limit", got)
 	}
 	if got := eval(t, c, `(say-small "(do (big) (big) (big) (big) 1)")`); !strings.Contains(got, "limit/alloc") {
 		t.Errorf("results beyond what the agent may build: got %s, want its limit", got)
