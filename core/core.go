@@ -97,6 +97,8 @@ type Core struct {
 	starting sync.Mutex // one start! or stop! at a time
 	addr     string     // where the gateway was told to listen
 
+	listening map[string]string // where operators' commands are answered besides: address to URL
+
 	watchCtx    context.Context // of the watching functions, which see the last events of a Close
 	endWatching context.CancelFunc
 

@@ -23,7 +23,7 @@ func (c *Core) engineFunctions() []value.Builtin {
 		bind.Func("drain!", "([timeout])", `Sets how long a zeno that is told to stop waits for what runs: "2m". Default "30s".`, c.lispDrain),
 		bind.Func("gc!", "([] [{:keys [keep dry-run]}])", `Removes what ended before :keep ("30d"): session files of spawns, failed deliveries of webhooks, questions to a person that are over, images of boxes' specs that no box used; and applies the journal's retention. Gives {:sessions n :deliveries n :questions n :images n :layers n :bytes n}. :dry-run true only tells.`, c.lispGC),
 		bind.Func("backup!", "([to])", "Copies the home to a new directory, or to a new file that ends in .tar.gz, while it is served. The copy is a home. Gives {:to … :files n :bytes n :events n :anchor …}.", c.lispBackup),
-		bind.Func("listen!", "([{:keys [host port allow-non-loopback]}])", "Answers the operator's commands on a TCP address too, where each request needs the token of state/admin.token. Gives {:url …}.", c.lispListen),
+		bind.Func("listen!", "([{:keys [host port allow-non-loopback]}])", "Answers the operator's commands on a TCP address too, where each request needs the token of state/admin.token. Called again it keeps the listener. Gives {:url …}; {} in a command or a dry run, where nothing listens.", c.lispListen),
 	}
 }
 
@@ -106,17 +106,32 @@ func (f listenForm) addr() (string, error) {
 }
 
 func (c *Core) lispListen(ctx context.Context, f listenForm) (map[string]string, error) {
-	s := c.control.Load()
-	if s == nil {
-		return nil, errors.New("got an instance that serves no home, want the one of `zeno --daemon` or the REPL")
-	}
 	addr, err := f.addr()
 	if err != nil {
 		return nil, err
+	}
+	s := c.control.Load()
+	switch {
+	case s == nil && c.conf.Serve:
+		return nil, errors.New("got an instance whose control socket could not be made, see what it printed; want it mended first")
+	case s == nil: // the program is the same for a command that borrows the home, and for a dry run
+		if !c.conf.Idle && c.rehearsal == nil {
+			c.warn(fmt.Sprintf("listen!: nothing listens on %s: this zeno does not serve the home", addr))
+		}
+		return map[string]string{}, nil
+	}
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	if url := c.listening[addr]; url != "" {
+		return map[string]string{"url": url}, nil
 	}
 	a, err := s.ListenTCP(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{"url": "http://" + a.String()}, nil
+	if c.listening == nil {
+		c.listening = map[string]string{}
+	}
+	c.listening[addr] = "http://" + a.String()
+	return map[string]string{"url": c.listening[addr]}, nil
 }

@@ -134,6 +134,9 @@ func TestDrain(t *testing.T) {
 func TestASpawnsTokenIsNoAdminToken(t *testing.T) {
 	c, _ := serve(t, t.TempDir(), served)
 	url := strings.Trim(eval(t, c, `(:url (engine/listen! {:port 0}))`), `"`)
+	if again := strings.Trim(eval(t, c, `(:url (engine/listen! {:port 0}))`), `"`); again != url { // a file that is loaded again
+		t.Errorf("listen! again: got %s, want %s", again, url)
+	}
 	token, err := c.Gateway().Issue("worker", "some-spawn", time.Minute)
 	if err != nil {
 		t.Fatal(err)
