@@ -3,11 +3,14 @@ package core
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
+	"os"
 	"slices"
 	"strconv"
+	"syscall"
 
 	"github.com/reflection-dev/zeno/core/spawn/backend"
 	"github.com/reflection-dev/zeno/gateway"
@@ -91,7 +94,14 @@ func (c *Core) startGateway(ctx context.Context, f gatewayForm) (map[string]stri
 	if err := g.Configure(conf); err != nil {
 		return nil, err
 	}
-	if err := g.Start(ctx); err != nil {
+	err := g.Start(ctx)
+	if errors.Is(err, syscall.EADDRINUSE) && c.borrows() {
+		c.taken = conf.Addr
+		if conf.Addr, err = anyPort(conf.Addr); err == nil {
+			err = errors.Join(g.Configure(conf), g.Start(ctx))
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	c.addr = conf.Addr
@@ -99,6 +109,28 @@ func (c *Core) startGateway(ctx context.Context, f gatewayForm) (map[string]stri
 	c.roles = roles
 	c.mu.Unlock()
 	return map[string]string{"url": "http://" + g.Addr()}, nil
+}
+
+// borrows tells whether another zeno may serve the home, and have the port that it names: this one is a command that only
+// loads the home, or a REPL beside.
+func (c *Core) borrows() bool {
+	if c.conf.Idle {
+		return true
+	}
+	if c.conf.Serve || c.conf.Home == nil {
+		return false
+	}
+	pid, served, _ := c.conf.Home.Served()
+	return served && pid != strconv.Itoa(os.Getpid())
+}
+
+// anyPort is a free port in the place of one that is taken.
+func anyPort(addr string) (string, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", err
+	}
+	return net.JoinHostPort(host, "0"), nil
 }
 
 // listenAddr is where to listen. A call that names neither host nor port keeps the listener of the one before.
@@ -109,7 +141,11 @@ func (c *Core) listenAddr(f gatewayForm) string {
 	if f.Host == "" && f.Port == 0 && c.addr != "" {
 		return c.addr
 	}
-	return net.JoinHostPort(cmp.Or(f.Host, "127.0.0.1"), strconv.Itoa(f.Port))
+	addr := net.JoinHostPort(cmp.Or(f.Host, "127.0.0.1"), strconv.Itoa(f.Port))
+	if addr == c.taken && c.addr != "" {
+		return c.addr
+	}
+	return addr
 }
 
 // stopGateway is zeno.gateway/stop!. A gateway that was stopped stays so, and the next start! starts another.
@@ -123,7 +159,7 @@ func (c *Core) stopGateway(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.addr = ""
+	c.addr, c.taken = "", ""
 	return c.gateway.Swap(next).Stop(ctx)
 }
 

@@ -96,6 +96,7 @@ type Core struct {
 
 	starting sync.Mutex // one start! or stop! at a time
 	addr     string     // where the gateway was told to listen
+	taken    string     // where it was to listen, and another zeno does; "": none
 
 	listening map[string]string // where operators' commands are answered besides: address to URL
 

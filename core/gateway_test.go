@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -123,4 +124,32 @@ func TestARoleAsAMapIsCheckedAtOnce(t *testing.T) {
 	want(t, c, `(gateway/roles)`, `[:old]`)
 	// What a function gives is asked for at each request: it may be right by then.
 	want(t, c, `(do (defn later [] {:vocab 1}) (gateway/start! {:roles {:worker #'later}}) (gateway/roles))`, `[:worker]`)
+}
+
+// A command that only loads a home works although the zeno that serves it has the port that the home names; that one
+// is told when it cannot have it.
+func TestThePortOfTheOneThatServes(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	_, port, err := net.SplitHostPort(taken.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := `(require '[zeno.gateway :as gateway] '[zeno.spawn :as spawn])`
+	begin := `(:url (gateway/start! {:port ` + port + ` :roles {:worker {:vocab {"n" (fn [] 7)}}}}))`
+	c, _ := startIn(t, t.TempDir(), src, func(conf *core.Config) { conf.Idle = true })
+	url := eval(t, c, begin)
+	if strings.HasSuffix(url, port+`"`) || eval(t, c, begin) != url {
+		t.Errorf("got %s, want another port than %s, and the same again", url, port)
+	}
+	if got := eval(t, c, `(:answer (spawn/spawn {:role :worker :backend :scripted :agent (fn [{:keys [eval]}] (:text (eval "(n)")))}))`); got != `"=> 7"` {
+		t.Errorf("got %s, want an agent there", got)
+	}
+	c, _ = startIn(t, t.TempDir(), src)
+	if _, err := c.Eval(context.Background(), begin); err == nil || !strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("the one that serves: got %v, want to be told that the port is taken", err)
+	}
 }
