@@ -224,8 +224,9 @@ func ToSlice(t *Thread, coll Value) []Value {
 		n = Count(t, coll)
 		t.Charge(n * valueBytes)
 	}
+	pinned := n * valueBytes
+	t.Pin(pinned)
 	xs := make([]Value, 0, n)
-	pinned := 0
 	at := t.Watch(xs[:cap(xs)])
 	Each(t, coll, func(x Value) bool {
 		if len(xs) == cap(xs) {
