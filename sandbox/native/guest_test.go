@@ -277,7 +277,7 @@ func TestAKilledZenoLeavesNoGuest(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), "ZENO_TEST_GUEST="+state, "ZENO_TEST_RUNSC="+runsc, "ZENO_TEST_STAGE2="+stage2Path)
+	cmd.Env = append(os.Environ(), "ZENO_TEST_GUEST="+state, "TMPDIR="+t.TempDir(), "ZENO_TEST_RUNSC="+runsc, "ZENO_TEST_STAGE2="+stage2Path)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func TestAKilledZenoLeavesNothingOfManyBoxes(t *testing.T) {
 	}
 	state := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), "ZENO_TEST_VICTIMS="+state, "ZENO_TEST_STAGE2="+stage2Path)
+	cmd.Env = append(os.Environ(), "ZENO_TEST_VICTIMS="+state, "TMPDIR="+t.TempDir(), "ZENO_TEST_STAGE2="+stage2Path)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -166,7 +166,7 @@ func TestAKilledZenoLeavesNoBody(t *testing.T) {
 	}
 	state := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestAKilledZenoLeavesNoBody$")
-	cmd.Env = append(os.Environ(), "ZENO_TEST_VICTIM="+state, "ZENO_TEST_STAGE2="+stage2Path)
+	cmd.Env = append(os.Environ(), "ZENO_TEST_VICTIM="+state, "TMPDIR="+t.TempDir(), "ZENO_TEST_STAGE2="+stage2Path)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
