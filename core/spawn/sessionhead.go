@@ -40,21 +40,22 @@ func checkHeads(session, pattern, dir string) error {
 	})
 }
 
+// maxSessionLine bounds a line of a session's file, in bytes: an agent may have written it, and zeno holds it to read it.
+const maxSessionLine = 64 << 20
+
 // checkHead looks at every line, since a CLI may take any of them for the header.
 func checkHead(in io.Reader, dir string) error {
-	lines := bufio.NewReader(in)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err := checkLine(bytes.TrimPrefix(line, []byte("\ufeff")), dir); err != nil {
-			return err
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxSessionLine)
+	for lines.Scan() {
+		if err := checkLine(bytes.TrimPrefix(lines.Bytes(), []byte("\ufeff")), dir); err != nil {
 			return err
 		}
 	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("got a line of more than %d MiB, which no CLI writes", maxSessionLine>>20)
+	}
+	return lines.Err()
 }
 
 // checkLine reads each value of a line, for a lenient reader may take several. What is left of a line that was cut off is

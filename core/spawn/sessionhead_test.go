@@ -97,3 +97,24 @@ func (r *realRun) redirect(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 }
+
+// endless is a file without a line's end.
+type endless struct{ given int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.given += len(p)
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+func TestCheckHeadHoldsOneLineOnly(t *testing.T) {
+	in := &endless{}
+	if err := checkHead(in, "/s/run"); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
+		t.Errorf("got %v, want the line refused", err)
+	}
+	if in.given > 2*maxSessionLine {
+		t.Errorf("got %d bytes read, want about %d", in.given, maxSessionLine)
+	}
+}
