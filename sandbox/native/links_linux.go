@@ -46,14 +46,19 @@ func readGiven(file string) (dirs []string, err error) {
 		return nil, fmt.Errorf("failed to read which directories boxes wrote to: %w", err)
 	}
 	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	lines, seen := bufio.NewScanner(f), map[string]bool{}
+	for lines.Scan() {
 		dir, err := strconv.Unquote(lines.Text())
-		if err != nil {
-			continue // cut off
+		if err != nil || seen[dir] { // cut off, or there already
+			continue
 		}
-		if st, err := os.Lstat(dir); err == nil && st.IsDir() && !slices.Contains(dirs, dir) {
+		seen[dir] = true
+		if st, err := os.Lstat(dir); err == nil && st.IsDir() {
 			dirs = append(dirs, dir)
 		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("failed to read which directories boxes wrote to: %w", err)
 	}
 	return dirs, nil
 }
