@@ -16,7 +16,7 @@
         inherit version;
         src = self;
         # Of what `go mod vendor` writes. A test in internal/nixflake tells what it is after a change of dependencies.
-        vendorHash = "sha256-SDLSL2RKaE6kR9xndAH4qb5DX+acPmW5P38VP4atuvU=";
+        vendorHash = "sha256-C+C3k3o9WNjfe6+SuUvjYYLGKZZ9gwo/sI9fVxuU+x4=";
         subPackages = [ "." ];
         env.CGO_ENABLED = "0";
         tags = [ "zeno_stage2" ];

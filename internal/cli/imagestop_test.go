@@ -83,7 +83,7 @@ func TestInterruptedBuild(t *testing.T) {
 	for sig, code := range map[os.Signal]int{os.Interrupt: ExitInterrupted, syscall.SIGTERM: ExitTerminated} {
 		b := startBuild(t, `{:name "a" :base {:host ["dash" "coreutils"] :changed :take}}`, "/nowhere")
 		b.when("a part of the archive", func() bool {
-			parts, _ := filepath.Glob(filepath.Join(b.out, ".new-*"))
+			parts, _ := filepath.Glob(filepath.Join(b.out, ".*.new-*"))
 			return len(parts) > 0
 		})
 		b.interrupt(sig, code)

@@ -242,6 +242,9 @@ func (p *process) receive() (kind byte, body []byte, fds []int, err error) {
 	var got error
 	err = raw.Read(func(fd uintptr) bool {
 		n, oobn, _, _, got = unix.Recvmsg(int(fd), buf, oob, unix.MSG_CMSG_CLOEXEC)
+		if got == unix.ECONNRESET { // it ended with something unread; what it said before that comes after the error
+			n, oobn, _, _, got = unix.Recvmsg(int(fd), buf, oob, unix.MSG_CMSG_CLOEXEC)
+		}
 		return got != unix.EAGAIN
 	})
 	if err = errors.Join(err, got); err != nil {
