@@ -41,6 +41,10 @@ func (l *lane) enter(ctx context.Context, limit int) error {
 
 	select {
 	case <-turn:
+		if ctx.Err() != nil { // both at once: it is not run
+			l.leave()
+			return context.Cause(ctx)
+		}
 		return nil
 	case <-ctx.Done():
 		l.giveUp(turn)

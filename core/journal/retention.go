@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"fmt"
+	"math"
 )
 
 // eventBytes is about what an event takes in the file beside its payload: hashes, salt, indexes.
@@ -29,25 +30,32 @@ func (w *writer) tooLarge() bool {
 }
 
 // excess is how many bytes the events take beyond what r lets them, and 0 where it says nothing. What was dropped and is
-// not removed yet does not count.
-func (w *writer) excess(ctx context.Context, r Retention) (int64, error) {
+// not removed yet does not count: of what the file has in use it has the share that it has of sizeOf, which takes them for
+// smaller than they are. times is how much smaller, where that was asked.
+func (w *writer) excess(ctx context.Context, r Retention) (over int64, times float64, err error) {
 	if r.Bytes <= 0 {
-		return 0, nil
+		return 0, 1, nil
 	}
 	var pages, free, size int64
 	for q, into := range map[string]*int64{"page_count": &pages, "freelist_count": &free, "page_size": &size} {
 		if err := w.conn.QueryRowContext(ctx, "PRAGMA "+q).Scan(into); err != nil {
-			return 0, err
+			return 0, 1, err
 		}
 	}
-	garbage := int64(0)
-	if w.garbage {
-		var err error
-		if garbage, err = w.sizeOf(ctx, 0, w.floor); err != nil {
-			return 0, err
-		}
+	used := (pages - free) * size
+	if !w.garbage {
+		return used - r.Bytes, 1, nil
 	}
-	return (pages-free)*size - garbage - r.Bytes, nil
+	garbage, err := w.sizeOf(ctx, 0, w.floor)
+	if err != nil {
+		return 0, 1, err
+	}
+	kept, err := w.sizeOf(ctx, w.floor+1, math.MaxInt64)
+	if err != nil || kept == 0 {
+		return 0, 1, err
+	}
+	times = float64(used) / float64(garbage+kept)
+	return int64(float64(kept)*times) - r.Bytes, times, nil
 }
 
 // sizeOf is about what the events from first to last take.

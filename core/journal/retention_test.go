@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/reflection-dev/zeno/core/journal"
 )
 
@@ -14,7 +16,7 @@ import (
 // it the file grows.
 func TestRetentionBySize(t *testing.T) {
 	const limit = 1 << 20
-	fill := func(t *testing.T, bound bool) (size int64, r journal.Report, oldest uint64) {
+	fill := func(t *testing.T, bound bool, writers int) (size int64, r journal.Report, oldest uint64) {
 		t.Helper()
 		ctx := context.Background()
 		file := filepath.Join(t.TempDir(), "journal.db")
@@ -27,10 +29,19 @@ func TestRetentionBySize(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for range 4000 {
-			if _, err := s.Append(ctx, journal.Event{Kind: "k", Data: map[string]any{"text": strings.Repeat("x", 1000)}}); err != nil {
-				t.Fatal(err)
-			}
+		var all errgroup.Group
+		for range writers {
+			all.Go(func() error {
+				for range 4000 / writers {
+					if _, err := s.Append(ctx, journal.Event{Kind: "k", Data: map[string]any{"text": strings.Repeat("x", 1000)}}); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		if err := all.Wait(); err != nil {
+			t.Fatal(err)
 		}
 		if err := s.Retain(ctx, journal.Retention{}); err != nil { // sweeps
 			t.Fatal(err)
@@ -51,14 +62,17 @@ func TestRetentionBySize(t *testing.T) {
 		}
 		return info.Size(), r, es[0].Seq
 	}
-	if size, _, _ := fill(t, false); size < 4*limit {
+	if size, _, _ := fill(t, false, 1); size < 4*limit {
 		t.Fatalf("got %d bytes without a bound, want more than four times the bound: the test shows nothing", size)
 	}
-	size, r, oldest := fill(t, true)
-	if size > limit*3/2 || size < limit/2 {
-		t.Errorf("got %d bytes, want about %d", size, limit)
-	}
-	if r.Broken != nil || r.Dropped == 0 || oldest < 2000 {
-		t.Errorf("got %+v with %d as the oldest event, want a chain that holds and old segments dropped", r, oldest)
+	// Where many write, there is no moment to remove in what was dropped.
+	for _, writers := range []int{1, 100} {
+		size, r, oldest := fill(t, true, writers)
+		if size > limit*3/2 || size < limit/2 {
+			t.Errorf("%d writers: got %d bytes, want about %d", writers, size, limit)
+		}
+		if r.Broken != nil || r.Dropped == 0 || oldest < 2000 {
+			t.Errorf("%d writers: got %+v with %d as the oldest event, want a chain that holds and old segments dropped", writers, r, oldest)
+		}
 	}
 }

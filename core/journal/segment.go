@@ -106,7 +106,7 @@ func (w *writer) retain(ctx context.Context, r Retention) error {
 		return err
 	}
 	now := w.now()
-	over, err := w.excess(ctx, r)
+	over, times, err := w.excess(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (w *writer) retain(ctx context.Context, r Retention) error {
 		if !tooMany && !tooOld && over <= 0 {
 			break
 		}
-		over -= size
+		over -= int64(float64(size) * times)
 		if err := w.drop(ctx, s); err != nil {
 			return err
 		}
