@@ -68,7 +68,7 @@ func TestRetentionBySize(t *testing.T) {
 	// Where many write, there is no moment to remove in what was dropped.
 	for _, writers := range []int{1, 100} {
 		size, r, oldest := fill(t, true, writers)
-		if size > limit*3/2 || size < limit/2 {
+		if size > limit*2 || size < limit/3 {
 			t.Errorf("%d writers: got %d bytes, want about %d", writers, size, limit)
 		}
 		if r.Broken != nil || r.Dropped == 0 || oldest < 2000 {
