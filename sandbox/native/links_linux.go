@@ -151,10 +151,10 @@ func (b *Backend) real(s *sandbox.Spec) (read, write []string, err error) {
 func follow(path string, dirs []string) (real, why string) {
 	type step struct{ link, dir string }
 	var made []step
-	at, todo, hops := "/", strings.Split(path, "/"), 0
-	for len(todo) > 0 {
-		name := todo[0]
-		todo = todo[1:]
+	at, names, hops := "/", strings.Split(path, "/"), 0
+	for len(names) > 0 {
+		name := names[0]
+		names = names[1:]
 		switch name {
 		case "", ".":
 			continue
@@ -183,7 +183,7 @@ func follow(path string, dirs []string) (real, why string) {
 		if strings.HasPrefix(target, "/") {
 			at = "/"
 		}
-		todo = append(strings.Split(target, "/"), todo...)
+		names = append(strings.Split(target, "/"), names...)
 	}
 	for _, m := range made {
 		if !within(at, m.dir) {
